@@ -1,0 +1,5 @@
+import { defineProject } from 'vitest/config';
+
+import { sourceConditions } from '../../vitest.shared.js';
+
+export default defineProject({ ...sourceConditions, test: { name: 'blobs', include: ['test/**/*.test.ts'] } });
