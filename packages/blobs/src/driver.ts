@@ -1,0 +1,76 @@
+/** What a backend can do. Declared must work; undeclared must refuse with `BlobsUnsupportedError`. */
+export interface BlobsSupports {
+  /**
+   * `strong`: when a put or delete resolves, get, stat and list of every client see it. Garbage collection needs it and
+   * refuses otherwise.
+   */
+  readonly visibility: 'strong' | 'eventual';
+  /** `true`: what a resolved put stored survives power loss; `false`: only the end of the process. */
+  readonly durable: boolean;
+}
+
+/** Bytes that can be read more than once. Never a bare one-shot stream: retries and verification read again. */
+export type BlobSource = Uint8Array | ReopenableSource;
+
+export interface ReopenableSource {
+  /** Exact length in bytes. A source that yields more or fewer makes the put fail with nothing visible. */
+  readonly size: number;
+  /** Starts a fresh read from the beginning. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** Half-open byte range: `start` inclusive, `end` exclusive; 0 ≤ start ≤ end ≤ size of the object. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface BlobInfo {
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970 by the backend's clock. */
+  readonly modified: number;
+}
+
+export interface BlobEntry extends BlobInfo {
+  readonly key: string;
+}
+
+export interface BlobContent {
+  /** Size of the whole object, whatever range was asked for. */
+  readonly size: number;
+  /** Chunks of the requested range in order; early `return()` frees the resource. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * What an adapter implements. Users never call it: they hold a `Blobs`, which validates, copies, unifies aborts and
+ * wraps errors. A driver may rely on: legal keys, an options object that is present, sources of the re-openable form,
+ * ranges with 0 ≤ start ≤ end. It must not buffer whole objects, and throws raw backend errors (the portable class
+ * wraps them) except where a named class is asked for.
+ */
+export interface BlobsDriver {
+  readonly contract: 'blobs/1';
+  readonly supports: BlobsSupports;
+  /** Canonical local directories that this driver writes to; empty for remote ones. */
+  storagePaths(): readonly string[];
+  /**
+   * Create-only. Must make a byte-identical repeat a success (`created: false`), must throw `BlobConflictError` for
+   * different content and keep the original, must leave nothing visible when the source fails or lies about its size.
+   * Must be durable (as declared) when it resolves. A failure after which the object may exist is `BlobsAmbiguousError`.
+   */
+  put(key: string, source: ReopenableSource, options: DriverOptions): Promise<{ readonly created: boolean }>;
+  /** Must throw `BlobNotFoundError` from the call itself, and `BlobRangeError` when the range passes the end. */
+  get(key: string, options: DriverOptions & { readonly range?: ByteRange | undefined }): Promise<BlobContent>;
+  /** `undefined` only on an explicit fact from the backend that the object is not there. */
+  stat(key: string, options: DriverOptions): Promise<BlobInfo | undefined>;
+  /** Sorted by key, no duplicates, plain string prefix, streaming. */
+  list(prefix: string, options: DriverOptions): AsyncIterable<BlobEntry>;
+  /** Idempotent; frees the key. */
+  delete(key: string, options: DriverOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DriverOptions {
+  readonly signal?: AbortSignal | undefined;
+}
