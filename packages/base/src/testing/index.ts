@@ -1,2 +1,23 @@
+export {
+  type CaseBranch,
+  type CaseDefinition,
+  type CaseResult,
+  type CaseScope,
+  type ContractCase,
+  type ContractHarness,
+  type ContractLimits,
+  type ContractReport,
+  type ContractSuite,
+  ContractViolationError,
+  defineSuite,
+  type Requirement,
+  type RunOptions,
+  registerSuite,
+  seedOf,
+  type TestRunner,
+  verifySuite,
+} from './contract-suite.js';
 export { ManualClock } from './manual-clock.js';
-export { seededRandom, type SeededRandom } from './seeded-random.js';
+export { idleClauses, type Mutant, type MutantVerdict, runMutants } from './mutants.js';
+export { illegalNames, legalNames } from './name-tables.js';
+export { type SeededRandom, seededRandom } from './seeded-random.js';

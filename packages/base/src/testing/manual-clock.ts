@@ -47,7 +47,11 @@ export class ManualClock implements Clock {
 
   schedule(milliseconds: number, callback: () => void): Disposable {
     this.#order += 1;
-    const timer: Timer = { due: this.#monotonic + Math.max(0, milliseconds), order: this.#order, fire: callback };
+    const timer: Timer = {
+      due: this.#monotonic + Math.max(0, milliseconds),
+      order: this.#order,
+      fire: callback,
+    };
     this.#timers.add(timer);
     return {
       [Symbol.dispose]: () => {
@@ -81,7 +85,11 @@ export class ManualClock implements Clock {
     let first: Timer | undefined;
     for (const timer of this.#timers) {
       if (timer.due > end) continue;
-      if (first === undefined || timer.due < first.due || (timer.due === first.due && timer.order < first.order)) {
+      if (
+        first === undefined ||
+        timer.due < first.due ||
+        (timer.due === first.due && timer.order < first.order)
+      ) {
         first = timer;
       }
     }

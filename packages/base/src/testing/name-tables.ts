@@ -1,0 +1,52 @@
+import { maxNameBytes, type NameRule } from '../names.js';
+
+/** Legal storage names at the edges of the grammar, all different, none a duplicate by case. */
+export const legalNames: readonly string[] = Object.freeze([
+  'a',
+  '0',
+  'a/b',
+  'a.ext',
+  'a.ext/b',
+  'a/b/c',
+  'a-b_c.d',
+  'a..b',
+  'a.',
+  'a-',
+  'a_',
+  'con',
+  'nul.txt',
+  'aux/lpt1',
+  'tmp-1',
+  '0123456789/abcdefghijklmnopqrstuvwxyz_.-',
+  'x'.repeat(maxNameBytes),
+  `${'y/'.repeat(maxNameBytes / 2 - 1)}yz`,
+]);
+
+/** One name or more per way to break the grammar; every method that takes a name must refuse each before any I/O. */
+export const illegalNames: readonly { readonly name: unknown; readonly rule: NameRule }[] = Object.freeze([
+  { name: undefined, rule: 'type' },
+  { name: 7, rule: 'type' },
+  { name: ['a'], rule: 'type' },
+  { name: '', rule: 'empty' },
+  { name: 'x'.repeat(maxNameBytes + 1), rule: 'too-long' },
+  { name: '/', rule: 'empty-segment' },
+  { name: '/a', rule: 'empty-segment' },
+  { name: 'a/', rule: 'empty-segment' },
+  { name: 'a//b', rule: 'empty-segment' },
+  { name: '.', rule: 'first-character' },
+  { name: '..', rule: 'first-character' },
+  { name: 'a/../b', rule: 'first-character' },
+  { name: '-a', rule: 'first-character' },
+  { name: '_a', rule: 'first-character' },
+  { name: 'a/.hidden', rule: 'first-character' },
+  { name: 'A', rule: 'first-character' },
+  { name: '\u00e9', rule: 'first-character' },
+  { name: 'aB', rule: 'character' },
+  { name: 'a b', rule: 'character' },
+  { name: 'a\\b', rule: 'character' },
+  { name: 'a\0', rule: 'character' },
+  { name: 'a\n', rule: 'character' },
+  { name: 'a:b', rule: 'character' },
+  { name: 'a%2fb', rule: 'character' },
+  { name: 'a\u0301', rule: 'character' },
+]);
