@@ -39,15 +39,27 @@ export interface BlobEntry extends BlobInfo {
 export interface BlobContent {
   /** Size of the whole object, whatever range was asked for. */
   readonly size: number;
-  /** Chunks of the requested range in order; early `return()` frees the resource. */
+  /** Chunks of the requested range, in order. Iterated at most once; a chunk may be reused once the next is asked for. */
   readonly chunks: AsyncIterable<Uint8Array>;
+  /**
+   * Frees what the read holds. Called once: after the last chunk, early, after a failure, or when nothing was read.
+   * A generator alone cannot do this: `return()` on one that never started runs none of its code.
+   */
+  close(): Promise<void>;
 }
 
 /**
  * What an adapter implements. Users never call it: they hold a `Blobs`, which validates, copies, unifies aborts and
- * wraps errors. A driver may rely on: legal keys, an options object that is present, sources of the re-openable form,
- * ranges with 0 ≤ start ≤ end. It must not buffer whole objects, and throws raw backend errors (the portable class
- * wraps them) except where a named class is asked for.
+ * wraps errors.
+ *
+ * Guaranteed to a driver: legal keys and prefixes; an options object with a signal; sources that yield exactly the size
+ * they announce or throw, as non-empty chunks that the driver may keep; ranges of whole numbers with 0 ≤ start ≤ end;
+ * one `close()`, after every call has settled, and no call afterwards.
+ *
+ * A driver must: pass through what a source throws; honour the signal by rejecting with its reason; hold no whole
+ * object in memory; yield to the event loop in long work; say "not there" only on an explicit fact from the backend.
+ * It may throw raw backend errors, which are wrapped as definite failures (nothing took effect) that are not worth a
+ * retry; an own boolean property `retryable` of the raw error is honoured.
  */
 export interface BlobsDriver {
   readonly contract: 'blobs/1';
@@ -56,19 +68,25 @@ export interface BlobsDriver {
   storagePaths(): readonly string[];
   /**
    * Create-only. Must make a byte-identical repeat a success (`created: false`), must throw `BlobConflictError` for
-   * different content and keep the original, must leave nothing visible when the source fails or lies about its size.
-   * Must be durable (as declared) when it resolves. A failure after which the object may exist is `BlobsAmbiguousError`.
+   * different content and keep the original, must leave nothing visible when the source fails. Must be durable (as
+   * declared) when it resolves, a repeat included. A failure after which the object may exist is
+   * `BlobsAmbiguousError`. An abort leaves nothing visible until the object is; from there on it is not an abort.
    */
   put(key: string, source: ReopenableSource, options: DriverOptions): Promise<{ readonly created: boolean }>;
   /** Must throw `BlobNotFoundError` from the call itself, and `BlobRangeError` when the range passes the end. */
-  get(key: string, options: DriverOptions & { readonly range?: ByteRange | undefined }): Promise<BlobContent>;
+  get(key: string, options: DriverGetOptions): Promise<BlobContent>;
   /** `undefined` only on an explicit fact from the backend that the object is not there. */
   stat(key: string, options: DriverOptions): Promise<BlobInfo | undefined>;
   /** Sorted by key, no duplicates, plain string prefix, streaming. */
   list(prefix: string, options: DriverOptions): AsyncIterable<BlobEntry>;
-  /** Idempotent; frees the key. */
+  /** Idempotent; frees the key. A failure after which the object may be gone is `BlobsAmbiguousError`. */
   delete(key: string, options: DriverOptions): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface DriverGetOptions extends DriverOptions {
+  /** The whole object when absent. */
+  readonly range?: ByteRange | undefined;
 }
 
 export interface DriverOptions {
