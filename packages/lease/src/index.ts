@@ -1,1 +1,25 @@
-export {};
+export type {
+  DriverAcquireOptions,
+  LeaseGrant,
+  LeaseOwner,
+  LeaserDriver,
+  LeaserSupports,
+  LeaseScope,
+} from './driver.js';
+export {
+  isLeaseError,
+  type LeaseError,
+  type LeaseErrorCode,
+  LeaseHeldError,
+  LeaseLostError,
+  type LeaseLostKind,
+  LeaserBackendError,
+  type LeaserBackendErrorOptions,
+  LeaserClosedError,
+  type LeaserOperation,
+} from './errors.js';
+export type { CheckOptions, Lease } from './lease.js';
+export { type AcquireOptions, Leaser } from './leaser.js';
+export { MemoryLeaserDriver, type MemoryLeaserOptions, memoryLeaser } from './memory/memory-leaser.js';
+export { MemoryLeases } from './memory/memory-leases.js';
+export { maxOwnerBytes } from './owner.js';

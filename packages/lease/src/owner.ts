@@ -1,0 +1,47 @@
+import type { JsonValue } from '@holdfast/base';
+
+import type { LeaseOwner } from './driver.js';
+
+/** The largest owner description, in bytes of its JSON form. */
+export const maxOwnerBytes = 4096;
+
+const maxOwnerDepth = 8;
+
+/**
+ * Copies and freezes the description of an owner, so that later changes by the caller change nothing.
+ * @throws TypeError when it is not a plain JSON object; RangeError when it is larger than {@link maxOwnerBytes}.
+ */
+export function copyOwner(owner: unknown): LeaseOwner {
+  if (owner === undefined) return Object.freeze({});
+  if (!isPlainObject(owner)) throw new TypeError('acquire: owner must be a plain object of JSON values');
+  const copy = copyValue(owner, 'owner', 0) as LeaseOwner;
+  const size = new TextEncoder().encode(JSON.stringify(copy)).length;
+  if (size > maxOwnerBytes) {
+    throw new RangeError(`acquire: owner takes ${size} bytes as JSON, at most ${maxOwnerBytes} are kept`);
+  }
+  return copy;
+}
+
+function copyValue(value: unknown, place: string, depth: number): JsonValue {
+  if (depth > maxOwnerDepth)
+    throw new RangeError(`acquire: ${place} is nested deeper than ${maxOwnerDepth} levels`);
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (Array.isArray(value)) {
+    return Object.freeze(value.map((item, index) => copyValue(item, `${place}[${index}]`, depth + 1)));
+  }
+  if (isPlainObject(value)) {
+    const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+    const copied = entries.map(
+      ([key, member]) => [key, copyValue(member, `${place}.${key}`, depth + 1)] as const,
+    );
+    return Object.freeze(Object.fromEntries(copied));
+  }
+  throw new TypeError(`acquire: ${place} is not a JSON value`);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
