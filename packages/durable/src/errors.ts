@@ -1,4 +1,4 @@
-import { HoldfastError, quote } from '@holdfast/base';
+import { encodePathText, HoldfastError, quote } from '@holdfast/base';
 
 /** A system call failed. `errno` is the system's own code; `path` is for people and may be escaped. */
 export class FileSystemError extends HoldfastError {
@@ -15,5 +15,127 @@ export class FileSystemError extends HoldfastError {
       cause: options.cause,
       fields: { operation, errno, path },
     });
+  }
+}
+
+/** Why a directory entry's name was refused. */
+export type EntryNameRule = 'empty' | 'dot' | 'slash' | 'nul';
+
+/** A name is not one path component; nothing was touched. */
+export class EntryNameError extends HoldfastError {
+  static override readonly code = 'DURABLE_ENTRY_NAME';
+  declare readonly code: 'DURABLE_ENTRY_NAME';
+  /** The name as path text. */
+  declare readonly entryName: string;
+  declare readonly rule: EntryNameRule;
+
+  constructor(name: Uint8Array, rule: EntryNameRule) {
+    const entryName = encodePathText(name.subarray(0, 300));
+    super(
+      `entry name ${quote(entryName)} breaks rule ${rule}: expected one path component without "/" and NUL, not "." or ".."`,
+      { fields: { entryName, rule }, effect: 'none' },
+    );
+  }
+}
+
+/** An open file or directory was used after it was closed. */
+export class HandleClosedError extends HoldfastError {
+  static override readonly code = 'DURABLE_HANDLE_CLOSED';
+  declare readonly code: 'DURABLE_HANDLE_CLOSED';
+  declare readonly operation: string;
+
+  constructor(operation: string) {
+    super(`${operation} on a file or directory that was closed: open it again or retain it for longer`, {
+      fields: { operation },
+      effect: 'none',
+    });
+  }
+}
+
+/**
+ * A sync failed, now or earlier, on this open file or directory. What was written since the last good sync may or may
+ * not be there, and no later sync can tell: close it and treat the object as not written.
+ */
+export class SyncFailedError extends HoldfastError {
+  static override readonly code = 'DURABLE_SYNC_FAILED';
+  declare readonly code: 'DURABLE_SYNC_FAILED';
+  /** The system's code of the failed sync. */
+  declare readonly errno: string;
+  declare readonly path: string;
+
+  constructor(errno: string, path: string, options: { readonly cause?: unknown } = {}) {
+    super(
+      `sync of ${quote(path)} failed with ${errno}: the failure is final, close it and write again elsewhere`,
+      {
+        cause: options.cause,
+        fields: { errno, path },
+        effect: 'unknown',
+      },
+    );
+  }
+}
+
+/** The name that was to be given is taken by something else; it was left as it is. */
+export class NameTakenError extends HoldfastError {
+  static override readonly code = 'DURABLE_NAME_TAKEN';
+  declare readonly code: 'DURABLE_NAME_TAKEN';
+  /** The name as path text. */
+  declare readonly entryName: string;
+
+  constructor(name: Uint8Array, options: { readonly cause?: unknown } = {}) {
+    const entryName = encodePathText(name);
+    super(`${quote(entryName)} is taken: expected a free name or an empty directory`, {
+      cause: options.cause,
+      fields: { entryName },
+      effect: 'none',
+    });
+  }
+}
+
+/** What a source yielded is not what the caller announced; nothing was published. */
+export class ContentMismatchError extends HoldfastError {
+  static override readonly code = 'DURABLE_CONTENT_MISMATCH';
+  declare readonly code: 'DURABLE_CONTENT_MISMATCH';
+  declare readonly aspect: 'size' | 'sha256';
+  declare readonly expected: string;
+  declare readonly found: string;
+
+  constructor(aspect: 'size' | 'sha256', expected: string, found: string) {
+    super(`content has ${aspect} ${found}, expected ${expected}: nothing was published`, {
+      fields: { aspect, expected, found },
+      effect: 'none',
+    });
+  }
+}
+
+/** A file holds more bytes than the caller wants in memory. */
+export class FileTooLargeError extends HoldfastError {
+  static override readonly code = 'DURABLE_FILE_TOO_LARGE';
+  declare readonly code: 'DURABLE_FILE_TOO_LARGE';
+  declare readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`the file holds more than ${maxBytes} bytes: read it in pieces or raise maxBytes`, {
+      fields: { maxBytes },
+    });
+  }
+}
+
+/** The file system has no hard links, which exclusive publishing needs; nothing was published. */
+export class LinksUnsupportedError extends HoldfastError {
+  static override readonly code = 'DURABLE_LINKS_UNSUPPORTED';
+  declare readonly code: 'DURABLE_LINKS_UNSUPPORTED';
+  /** The system's code of the refused link. */
+  declare readonly errno: string;
+
+  constructor(errno: string, options: { readonly cause?: unknown } = {}) {
+    super(
+      `the file system refuses hard links (${errno}): publish without exclusive, or use another file system`,
+      {
+        cause: options.cause,
+        fields: { errno },
+        effect: 'none',
+      },
+    );
   }
 }

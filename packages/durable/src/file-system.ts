@@ -14,8 +14,10 @@ export interface FileSystem {
   /** `anchored`: descriptor-relative, proof against a racing process. `guarded`: checked before and after. */
   readonly grade: 'anchored' | 'guarded';
 
-  /** Opens a directory by absolute path, refusing a symlink as last component. The only call that takes a path. */
+  /** Opens a directory by absolute path, refusing a symlink as last component. Absolute, without `.` and `..`. */
   openRoot(path: string | Uint8Array): DirHandle;
+  /** The path with every symlink resolved, as bytes. For naming things only: never a safety check. `ENOENT` when absent. */
+  canonicalPath(path: string | Uint8Array): Uint8Array;
   /** Opens a child directory (`O_DIRECTORY|O_NOFOLLOW`). `ENOTDIR` or `ELOOP` when it is anything else. */
   openDir(dir: DirHandle, name: Uint8Array): DirHandle;
   /**
@@ -23,7 +25,10 @@ export interface FileSystem {
    * device never blocks. Callers decide on the `fstat` of the handle, never on an earlier `lstat`.
    */
   openFile(dir: DirHandle, name: Uint8Array, access: 'read' | 'read-write'): FileHandle;
-  /** Creates a regular file (`O_EXCL|O_NOFOLLOW`, read-write). `EEXIST` when anything has that name. */
+  /**
+   * Creates a regular file (`O_EXCL|O_NOFOLLOW`, read-write). `EEXIST` when anything has that name. The process's umask
+   * applies to `mode`, here and in `mkdir`; `chmod` afterwards where the exact mode matters.
+   */
   createFile(dir: DirHandle, name: Uint8Array, mode: number): FileHandle;
   close(handle: DirHandle | FileHandle): void;
 
@@ -40,6 +45,8 @@ export interface FileSystem {
   write(file: FileHandle, bytes: Uint8Array, position: number): void;
   truncate(file: FileHandle, size: number): void;
   chmod(handle: DirHandle | FileHandle, mode: number): void;
+  /** Changes the mode of a child that need not be openable; `ELOOP` for a symlink. */
+  chmodAt(dir: DirHandle, name: Uint8Array, mode: number): void;
   /** Clones or copies the whole content of one open file into another empty one; reports which it was. */
   copyContent(from: FileHandle, to: FileHandle, how: 'clone-only' | 'clone-or-copy'): 'cloned' | 'copied';
 
@@ -53,13 +60,16 @@ export interface FileSystem {
   rename(fromDir: DirHandle, fromName: Uint8Array, toDir: DirHandle, toName: Uint8Array): void;
 
   /** Makes the bytes (files) or the names (directories) durable. Blocks. A failure is final for the handle. */
-  sync(handle: DirHandle | FileHandle): void;
-  /** The same off the event loop. */
-  syncLater(handle: DirHandle | FileHandle): Promise<void>;
+  sync(handle: DirHandle | FileHandle, extent?: SyncExtent): void;
+  /** The same off the event loop. The handle may be closed meanwhile; the descriptor lives until the sync is over. */
+  syncLater(handle: DirHandle | FileHandle, extent?: SyncExtent): Promise<void>;
 
   /** Mount identity of an open directory: equal for two directories of one mount; `undefined` where unknowable. */
   mountId(dir: DirHandle): string | undefined;
 }
+
+/** `content` leaves out the mode and times of a file (`fdatasync`); the default `all` leaves out nothing. */
+export type SyncExtent = 'all' | 'content';
 
 declare const dirHandle: unique symbol;
 declare const fileHandle: unique symbol;

@@ -1,0 +1,73 @@
+import { encodePathText } from '@holdfast/base';
+
+import type { DirHandle, FileHandle } from '../../file-system.js';
+
+/**
+ * An open descriptor of the process. The number is only ever used through this object, and the object forgets it when
+ * it is closed: a closed handle can never address whatever gets the same number next.
+ */
+export abstract class DiskHandle {
+  /** -1 after close. */
+  descriptor: number;
+  /** Syncs in the thread pool; the descriptor is given back only when they are over. */
+  syncsRunning = 0;
+  closeWanted = false;
+  readonly #parent: DiskDir | undefined;
+  readonly #name: Uint8Array;
+
+  constructor(descriptor: number, parent: DiskDir | undefined, name: Uint8Array) {
+    this.descriptor = descriptor;
+    this.#parent = parent;
+    this.#name = name;
+  }
+
+  /** The path by which this was opened, as text for people. */
+  display(): string {
+    const parts: string[] = [];
+    let current: DiskHandle | undefined = this;
+    while (current !== undefined) {
+      parts.push(encodePathText(current.#name));
+      current = current.#parent;
+    }
+    const root = parts.pop() as string;
+    return [root === '/' ? '' : root, ...parts.reverse()].join('/') || '/';
+  }
+}
+
+export class DiskDir extends DiskHandle {
+  /** What stands before a child's name to address it: ends in `/`. */
+  prefix: Buffer;
+  /** Identity at opening; used by the guarded grade only. */
+  readonly dev: bigint;
+  readonly ino: bigint;
+
+  constructor(
+    descriptor: number,
+    parent: DiskDir | undefined,
+    name: Uint8Array,
+    prefix: Buffer,
+    identity: { readonly dev: bigint; readonly ino: bigint },
+  ) {
+    super(descriptor, parent, name);
+    this.prefix = prefix;
+    this.dev = identity.dev;
+    this.ino = identity.ino;
+  }
+}
+
+export class DiskFile extends DiskHandle {}
+
+export function asDir(handle: DirHandle): DiskDir {
+  if (handle instanceof DiskDir) return handle;
+  throw new TypeError('this directory handle belongs to another file system');
+}
+
+export function asFile(handle: FileHandle): DiskFile {
+  if (handle instanceof DiskFile) return handle;
+  throw new TypeError('this file handle belongs to another file system');
+}
+
+export function asHandle(handle: DirHandle | FileHandle): DiskHandle {
+  if (handle instanceof DiskHandle) return handle;
+  throw new TypeError('this handle belongs to another file system');
+}
