@@ -1,6 +1,7 @@
 export { abandonOnAbort, anySignal, onAbort, throwIfAborted, uniformAbort } from './abort.js';
 export { compareBytes, concatBytes, equalBytes, fromHex, toHex } from './bytes.js';
 export { type Clock, type SleepOptions, systemClock } from './clock.js';
+export { Pacer, type PacerOptions, yieldToEventLoop } from './cooperate.js';
 export { DisposalStack } from './disposal.js';
 export {
   type Effect,
