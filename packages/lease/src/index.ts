@@ -23,3 +23,4 @@ export { type AcquireOptions, Leaser } from './leaser.js';
 export { MemoryLeaserDriver, type MemoryLeaserOptions, memoryLeaser } from './memory/memory-leaser.js';
 export { MemoryLeases } from './memory/memory-leases.js';
 export { maxOwnerBytes } from './owner.js';
+export { prefixedLeaser } from './prefixed-leaser.js';

@@ -1,4 +1,4 @@
-import { onAbort, parseName, throwIfAborted, uniformAbort } from '@holdfast/base';
+import { InvalidNameError, onAbort, parseName, throwIfAborted, uniformAbort } from '@holdfast/base';
 
 import type { LeaseOwner, LeaserDriver, LeaserSupports } from './driver.js';
 import { isLeaseError, LeaseHeldError, LeaserBackendError, LeaserClosedError } from './errors.js';
@@ -49,6 +49,7 @@ export class Leaser implements AsyncDisposable {
     return this.#driver;
   }
 
+  /** What the driver declares. */
   get supports(): LeaserSupports {
     return this.#driver.supports;
   }
@@ -141,7 +142,8 @@ export class Leaser implements AsyncDisposable {
       if (LeaseHeldError.is(error) && error.leaseName !== call.name) {
         throw new LeaseHeldError(call.name, error.holderEpoch, error.owner, { cause: error });
       }
-      if (isLeaseError(error)) throw error;
+      // A layer that lengthens names can find one too long.
+      if (isLeaseError(error) || InvalidNameError.is(error)) throw error;
       throw new LeaserBackendError(operation, call.name, { cause: error });
     }
   }

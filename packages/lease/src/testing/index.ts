@@ -1,1 +1,3 @@
-export {};
+export type { LeaserHarness } from './harness.js';
+export { memoryLeaserHarness } from './memory-harness.js';
+export { leaserSuite, testLeaser, verifyLeaser } from './suite.js';

@@ -1,0 +1,15 @@
+import { memoryLeaserHarness, testLeaser, verifyLeaser } from '@holdfast/lease/testing';
+import { describe, expect, it } from 'vitest';
+
+import { prefixedHarness } from './prefixed-harness.js';
+
+testLeaser({ describe, it }, memoryLeaserHarness());
+testLeaser({ describe, it }, prefixedHarness(memoryLeaserHarness()));
+
+describe('the report', () => {
+  it('says in one line what was checked', async () => {
+    const report = await verifyLeaser(memoryLeaserHarness({ seed: 7 }));
+    expect(report).toMatchObject({ ok: true, seed: 7, adapter: 'memory' });
+    expect(report.summary).toMatch(/^contract: lease\/1, cases \d+, advisory 0: all passed$/);
+  });
+});
