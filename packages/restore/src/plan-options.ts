@@ -1,0 +1,31 @@
+import type { EntryKind, Tree } from '@holdfast/workspacestore';
+
+import type { OnConflict, Prune } from './plan.js';
+
+/** How the difference between two trees becomes a plan. */
+export interface PlanOptions {
+  /** Name of the strategy, shown in the plan. Default `reconcile`. */
+  readonly strategy?: string | undefined;
+  /** Path text of files or subtrees; everything when absent. The mode of the root is restored only with everything. */
+  readonly paths?: readonly string[] | undefined;
+  /** Default `files`. */
+  readonly prune?: Prune | undefined;
+  /** Default `fail`: the plan lists the conflicts and applying it is refused. */
+  readonly onConflict?: OnConflict | undefined;
+  /** Path text of files or subtrees that may be overwritten or deleted although no checkpoint holds them. */
+  readonly force?: readonly string[] | undefined;
+  /** The safety checkpoint. Whatever it does not hold as the scan found it is a conflict or is left alone. */
+  readonly captured?: Tree | undefined;
+  /** In shared roots: how to tell what others changed. */
+  readonly foreign?: ForeignChanges | undefined;
+  /** Tells what the target's ignore rules leave out, so that it is never touched. */
+  readonly targetIgnores?: ((path: Uint8Array, kind: EntryKind) => boolean) | undefined;
+}
+
+/** Tells changes of this session from those of others. */
+export interface ForeignChanges {
+  /** The session's last snapshot. */
+  readonly last: Tree;
+  /** Whether a path (path text) was changed through the session's own permits since. */
+  wrote(path: string): boolean;
+}

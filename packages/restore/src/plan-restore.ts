@@ -1,0 +1,96 @@
+import { quote, sha256Hex } from '@holdfast/base';
+import type { LiveTree, Tree } from '@holdfast/workspacestore';
+
+import { canonicalJson } from './internal/canonical-json.js';
+import { keyPath, parentKey } from './internal/path-key.js';
+import { PlanBuilder } from './internal/plan-builder.js';
+import { shownPath } from './internal/plan-lists.js';
+import type { TreeNode } from './internal/tree-nodes.js';
+import type { Operation } from './operation.js';
+import type { RestorePlan } from './plan.js';
+import type { PlanOptions } from './plan-options.js';
+import { validateTarget } from './validate-target.js';
+
+/** What a plan object remembers besides what it shows. */
+export interface PlanDetail {
+  readonly live: LiveTree;
+  readonly target: Tree;
+  readonly options: PlanOptions;
+  readonly operations: readonly Operation[];
+}
+
+// What is shown stays plain JSON; the exact bytes and signatures travel with the object, not in it.
+const details = new WeakMap<RestorePlan, PlanDetail>();
+
+/**
+ * Compares a live tree with a target tree and says what a restore would do. Pure: nothing is read or written.
+ * @throws RestoreTargetError when the target is hostile or broken.
+ * @throws WorkspaceRestoreError `path-escape` for a chosen or forced path that leaves the root.
+ * @throws RangeError when a chosen path is in neither tree.
+ */
+export function planRestore(live: LiveTree, target: Tree, options: PlanOptions = {}): RestorePlan {
+  validateTarget(target);
+  const builder = new PlanBuilder(live, target, options);
+  refuseUnknownPaths(builder);
+  builder.build();
+  const { lists } = builder;
+  const plan: RestorePlan = Object.freeze({
+    ref: target.ref,
+    base: live.treeKey,
+    strategy: options.strategy ?? 'reconcile',
+    create: Object.freeze(lists.changes('create')),
+    replace: Object.freeze(lists.changes('replace')),
+    chmod: Object.freeze(lists.changes('chmod')),
+    retype: Object.freeze(lists.changes('retype')),
+    delete: Object.freeze(lists.changes('delete')),
+    mkdir: Object.freeze(lists.changes('mkdir')),
+    keep: builder.keep,
+    omitted: Object.freeze(lists.skipped),
+    conflicts: Object.freeze(lists.conflicts),
+    bytes: lists.bytes,
+    exact: builder.exact,
+  });
+  details.set(plan, Object.freeze({ live, target, options, operations: lists.operations }));
+  return plan;
+}
+
+/** The bytes and signatures behind a plan; `undefined` for an object that did not come from `planRestore`. */
+export function planDetail(plan: RestorePlan): PlanDetail | undefined {
+  return details.get(plan);
+}
+
+/** Identity of what a plan shows: equal digests, equal plans. Survives a round trip through JSON. */
+export function planDigest(plan: RestorePlan): string {
+  return sha256Hex(new TextEncoder().encode(canonicalJson(plan)));
+}
+
+/** Whether a plan changes nothing. */
+export function isEmptyPlan(plan: RestorePlan): boolean {
+  const { create, replace, chmod, retype, mkdir } = plan;
+  return [create, replace, chmod, retype, plan.delete, mkdir].every((list) => list.length === 0);
+}
+
+function refuseUnknownPaths(builder: PlanBuilder): void {
+  const known = new Map<string, TreeNode>();
+  const chosen = [...builder.selection.keys].filter((key) => key !== '');
+  if (chosen.length === 0) return;
+  const collect = (node: TreeNode): void => {
+    known.set(node.key, node);
+    for (const child of node.children)
+      if (builder.selection.relation(child.key) !== 'outside') collect(child);
+  };
+  collect(builder.root);
+  for (const key of chosen) {
+    let found = known.has(key);
+    // Below something that the scan left out nobody can tell; the plan lists that row instead.
+    for (let up = parentKey(key); !found && up !== ''; up = parentKey(up)) {
+      const node = known.get(up);
+      found = node?.uncaptured !== undefined || node?.targetOmitted === true;
+    }
+    if (!found) {
+      throw new RangeError(
+        `paths: ${quote(shownPath(keyPath(key)))} is neither in the target nor in the live tree`,
+      );
+    }
+  }
+}
