@@ -1,6 +1,6 @@
 import { type EntryName, entryNameBytes } from './entry-name.js';
 import { File } from './file.js';
-import type { DirHandle, FileSystem, Stat } from './file-system.js';
+import type { DirHandle, FileSystem, Stat, SyncExtent } from './file-system.js';
 import { Hold, SharedHandle } from './internal/shared-handle.js';
 
 /**
@@ -139,13 +139,13 @@ export class Dir implements Disposable {
    * Makes the names durable, blocking.
    * @throws SyncFailedError, and again at every later attempt.
    */
-  sync(): void {
-    this.#hold.use('sync').sync('all');
+  sync(extent: SyncExtent = 'all'): void {
+    this.#hold.use('sync').sync(extent);
   }
 
   /** The same off the event loop. The directory may be closed meanwhile. */
-  async syncLater(): Promise<void> {
-    await this.#hold.use('syncLater').syncLater('all');
+  async syncLater(extent: SyncExtent = 'all'): Promise<void> {
+    await this.#hold.use('syncLater').syncLater(extent);
   }
 
   /** Idempotent. */

@@ -1,5 +1,7 @@
 import { encodePathText, HoldfastError, quote } from '@holdfast/base';
 
+import type { NodeKind } from './file-system.js';
+
 /** A system call failed. `errno` is the system's own code; `path` is for people and may be escaped. */
 export class FileSystemError extends HoldfastError {
   static override readonly code = 'DURABLE_FILE_SYSTEM';
@@ -137,5 +139,49 @@ export class LinksUnsupportedError extends HoldfastError {
         effect: 'none',
       },
     );
+  }
+}
+
+/** Something other than a regular file has the name; it was not read. */
+export class NotAFileError extends HoldfastError {
+  static override readonly code = 'DURABLE_NOT_A_FILE';
+  declare readonly code: 'DURABLE_NOT_A_FILE';
+  /** The name as path text. */
+  declare readonly entryName: string;
+  declare readonly kind: NodeKind;
+
+  constructor(name: Uint8Array, kind: NodeKind) {
+    const entryName = encodePathText(name);
+    super(`${quote(entryName)} is a ${kind}, expected a regular file`, { fields: { entryName, kind } });
+  }
+}
+
+/** The steps after which a failure leaves the outcome open. */
+export type UncertainOperation =
+  | 'publish'
+  | 'replace'
+  | 'append'
+  | 'remove'
+  | 'publish-directory'
+  | 'remove-tree';
+
+/**
+ * A change failed when it may already have taken effect, now or only after a crash. Look before trying again; `cause`
+ * says what failed.
+ */
+export class OutcomeUncertainError extends HoldfastError {
+  static override readonly code = 'DURABLE_OUTCOME_UNCERTAIN';
+  declare readonly code: 'DURABLE_OUTCOME_UNCERTAIN';
+  declare readonly operation: UncertainOperation;
+  /** The name as path text; empty for an append. */
+  declare readonly entryName: string;
+
+  constructor(operation: UncertainOperation, name: Uint8Array, options: { readonly cause: unknown }) {
+    const entryName = encodePathText(name);
+    super(`${operation} ${quote(entryName)} failed when it may have taken effect: look before trying again`, {
+      cause: options.cause,
+      fields: { operation, entryName },
+      effect: 'unknown',
+    });
   }
 }

@@ -6,7 +6,7 @@ import { absolutePathBytes } from '../../absolute-path.js';
 import { FileSystemError } from '../../errors.js';
 import type { DirHandle, FileHandle, FileSystem, Stat, SyncExtent } from '../../file-system.js';
 import { copyContent } from './copy-content.js';
-import { asDir, asFile, asHandle, type DiskDir, DiskFile, DiskHandle } from './disk-handle.js';
+import { asDir, asFile, asHandle, type DiskDir, DiskFile, type DiskHandle } from './disk-handle.js';
 import { toStat } from './node-stat.js';
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL } = fs.constants;

@@ -23,11 +23,9 @@ export abstract class DiskHandle {
 
   /** The path by which this was opened, as text for people. */
   display(): string {
-    const parts: string[] = [];
-    let current: DiskHandle | undefined = this;
-    while (current !== undefined) {
-      parts.push(encodePathText(current.#name));
-      current = current.#parent;
+    const parts = [encodePathText(this.#name)];
+    for (let above: DiskHandle | undefined = this.#parent; above !== undefined; above = above.#parent) {
+      parts.push(encodePathText(above.#name));
     }
     const root = parts.pop() as string;
     return [root === '/' ? '' : root, ...parts.reverse()].join('/') || '/';
