@@ -21,7 +21,7 @@ import {
 import { checkEntry, checkInfo, checkRange } from './internal/checks.js';
 import { type Operation, startOperation } from './internal/operation.js';
 import { pullStream } from './internal/pull-stream.js';
-import { guardSource } from './internal/source.js';
+import { guardSource, ownSource } from './internal/source.js';
 import { translateFailure } from './internal/translate.js';
 import { type BlobReader, OpenBlob } from './reader.js';
 
@@ -99,8 +99,9 @@ export class Blobs implements AsyncDisposable {
   async put(key: string, source: BlobSource, options: BlobsOptions = {}): Promise<PutResult> {
     this.#assertOpen();
     parseName(key);
+    const owned = ownSource(source);
     return await this.#run('put', key, options.signal, async (operation) => {
-      const guarded = guardSource(key, source, operation.signal);
+      const guarded = guardSource(key, owned, operation.signal);
       throwIfAborted(operation.signal);
       try {
         const { created } = await this.#driver.put(key, guarded, { signal: operation.signal });

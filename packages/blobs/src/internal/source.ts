@@ -14,15 +14,21 @@ export interface GuardedSource extends ReopenableSource {
   readonly failure: { readonly error: unknown } | undefined;
 }
 
-/** Copies bytes at once, before the first wait. @throws TypeError for anything that is not a source. */
-export function guardSource(key: string, source: BlobSource, signal: AbortSignal): GuardedSource {
+/** A caller's source after the check: bytes are already copied. */
+export interface OwnedSource {
+  readonly source: ReopenableSource;
+  /** Whether chunks belong to the caller and have to be copied. */
+  readonly borrowed: boolean;
+}
+
+/** Checks a source, and copies bytes before the first wait. @throws TypeError for anything that is not a source. */
+export function ownSource(source: BlobSource): OwnedSource {
   if (source instanceof Uint8Array) {
     const owned = new Uint8Array(source);
-    return guard(key, { size: owned.length, open: () => slices(owned) }, signal, false);
+    return { source: { size: owned.length, open: () => slices(owned) }, borrowed: false };
   }
   checkSource(source);
-  const size = source.size;
-  return guard(key, { size, open: () => source.open() }, signal, true);
+  return { source: { size: source.size, open: () => source.open() }, borrowed: true };
 }
 
 function checkSource(source: unknown): asserts source is ReopenableSource {
@@ -40,7 +46,9 @@ async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, unde
     yield bytes.subarray(start, start + sliceBytes);
 }
 
-function guard(key: string, source: ReopenableSource, signal: AbortSignal, copy: boolean): GuardedSource {
+/** Makes a source keep its word, and stop when the signal aborts. */
+export function guardSource(key: string, owned: OwnedSource, signal: AbortSignal): GuardedSource {
+  const { source, borrowed } = owned;
   let failure: { readonly error: unknown } | undefined;
   const fail = (error: unknown): unknown => {
     failure = { error };
@@ -80,7 +88,7 @@ function guard(key: string, source: ReopenableSource, signal: AbortSignal, copy:
         if (!(step.value instanceof Uint8Array)) throw sourceError('not-bytes', received);
         received += step.value.length;
         if (received > source.size) throw sourceError('too-long', received);
-        if (step.value.length > 0) yield copy ? new Uint8Array(step.value) : step.value;
+        if (step.value.length > 0) yield borrowed ? new Uint8Array(step.value) : step.value;
       }
     } finally {
       const returned = state === 'finished' ? undefined : endIterator(iterator);

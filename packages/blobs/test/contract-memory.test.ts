@@ -1,0 +1,6 @@
+import { testBlobs } from '@holdfast/blobs/testing';
+import { describe, it } from 'vitest';
+
+import { memoryHarness } from './support/memory-harness.js';
+
+testBlobs({ describe, it }, memoryHarness());
