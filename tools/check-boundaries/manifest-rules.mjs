@@ -66,8 +66,10 @@ export function checkManifest(item, layers, imports) {
       problems.push(`${where}: src imports ${name}, undeclared`);
   }
 
-  const order = Object.keys(manifest).map((field) => fieldOrder.indexOf(field));
   const unknown = Object.keys(manifest).filter((field) => !fieldOrder.includes(field));
+  const order = Object.keys(manifest)
+    .map((field) => fieldOrder.indexOf(field))
+    .filter((position) => position >= 0);
   if (unknown.length > 0) problems.push(`${where}: fields that do not belong here: ${unknown.join(', ')}`);
   if (order.some((position, index) => index > 0 && position < (order[index - 1] ?? 0))) {
     problems.push(`${where}: the order of fields is ${fieldOrder.join(', ')}`);

@@ -183,9 +183,9 @@ function contentOf(absolute) {
   }
 }
 
-/** @param {unknown} value */
+/** @param {string | number | object | undefined} value */
 function text(value) {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value ?? '');
+  return typeof value === 'object' ? JSON.stringify(value) : `${value ?? ''}`;
 }
 
 /** @param {readonly string[]} args */
