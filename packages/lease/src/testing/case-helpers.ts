@@ -35,6 +35,12 @@ export class CaseTools {
     return [first, await this.reopen(first)];
   }
 
+  /** The same, but the first is to be crashed, so nobody closes it. */
+  async doomedViews(): Promise<readonly [Leaser, Leaser]> {
+    const doomed = await this.harness.fresh();
+    return [doomed, await this.reopen(doomed)];
+  }
+
   /** A legal name that only this seed and case use. */
   name(label = 'lease'): string {
     return `${label}-${this.scope.random.below(1_000_000)}`;

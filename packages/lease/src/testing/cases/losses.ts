@@ -144,10 +144,10 @@ export const lossCases: readonly CaseDefinition<LeaserHarness>[] = [
     '5.9',
     'the lease of a crashed holder can be taken over, with a higher epoch',
     async (tools) => {
-      const [first, second] = await tools.views();
+      const [doomed, second] = await tools.doomedViews();
       const name = tools.name();
-      const lost = await tools.settle(first.acquire(name));
-      await tools.harness.crash?.(first);
+      const lost = await tools.settle(doomed.acquire(name));
+      await tools.harness.crash?.(doomed);
       const next = await tools.acquire(second, name);
       assert.ok(
         next.epoch > lost.epoch,

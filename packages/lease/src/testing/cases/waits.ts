@@ -103,12 +103,12 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
     '6.8',
     'a waiter is granted the name when the holder crashes',
     async (tools) => {
-      const [first, second] = await tools.views();
+      const [doomed, second] = await tools.doomedViews();
       const name = tools.name();
-      const lost = await tools.settle(first.acquire(name));
+      const lost = await tools.settle(doomed.acquire(name));
       const waiting = second.acquire(name, { wait: true });
       await passTime(tools.harness);
-      await tools.harness.crash?.(first);
+      await tools.harness.crash?.(doomed);
       const next = tools.scope.use(await tools.settle(waiting));
       assert.ok(next.epoch > lost.epoch, 'a waiter gets a new epoch');
     },

@@ -1,0 +1,238 @@
+import { type Clock, onAbort, type Random, throwIfAborted } from '@holdfast/base';
+import type { Dir, FileSystem } from '@holdfast/durable';
+
+import type { DriverAcquireOptions, LeaseGrant, LeaserDriver, LeaserSupports } from '../driver.js';
+import { LeaseHeldError, LeaserClosedError } from '../errors.js';
+import { Claimant } from './claim.js';
+import {
+  deleteOlder,
+  EpochDirectories,
+  epochNumbers,
+  type NewestEpoch,
+  readEpoch,
+  readNewest,
+} from './epoch-directory.js';
+import { maxTtl } from './epoch-file.js';
+import { ExpiryWatch } from './expiry-watch.js';
+import { FsGrant } from './fs-grant.js';
+import type { ProcessTable } from './process-identity.js';
+
+export interface FsLeaserDriverOptions {
+  readonly fileSystem: FileSystem;
+  /** Absolute and without symlinks. */
+  readonly directory: string;
+  readonly scope: 'process' | 'host';
+  readonly ttl: number;
+  readonly pollInterval: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly processes: ProcessTable;
+  /** Watches a directory for `changed`; polling alone must do. */
+  readonly hint: (path: string, notify: () => void) => Disposable;
+}
+
+/** How the newest epoch stands for somebody who wants the next one. */
+type Verdict = 'free' | 'held' | 'expired';
+
+/** Somebody else claims as fast as we do; each failure is somebody's success, so this many in a row is a broken disk. */
+const maxAttempts = 1000;
+
+/** Leases as files: one directory per name, one file per epoch, claimed by an exclusive link. */
+export class FsLeaserDriver implements LeaserDriver {
+  readonly contract = 'lease/1';
+  readonly supports: LeaserSupports;
+  readonly #options: FsLeaserDriverOptions;
+  readonly #directories: EpochDirectories;
+  readonly #claimant: Claimant;
+  readonly #watch: ExpiryWatch;
+  /** Grants whose files do not say `released` yet. */
+  readonly #grants = new Set<FsGrant>();
+  readonly #closing = new AbortController();
+
+  constructor(options: FsLeaserDriverOptions) {
+    this.#options = options;
+    this.supports = Object.freeze({ scope: options.scope, durable: true });
+    this.#directories = new EpochDirectories(options.fileSystem, options.directory);
+    this.#watch = new ExpiryWatch(options.clock);
+    this.#claimant = new Claimant({
+      clock: options.clock,
+      random: options.random,
+      process: options.processes.self(),
+      ttl: options.scope === 'host' ? options.ttl : null,
+    });
+  }
+
+  storagePaths(): readonly string[] {
+    return [this.#options.directory];
+  }
+
+  // 1. Read the newest epoch; refuse while its holder lives. Nobody can revive what is released, dead or expired.
+  // 2. Claim the next number: temporary file, sync, exclusive link, sync of the directory. Taken: begin again.
+  //    The link is the point of no return; an abort afterwards gives the grant back.
+  // 3. List again. A number above the claim means that this process slept through somebody's whole grant, and linked a
+  //    number that had been used and deleted: give up and begin again.
+  // 4. If the predecessor had expired, look at its heartbeat again: see `FsGrant`.
+  // 5. If the caller knows of higher epochs, claim the number above them the same way, as the holder.
+  // 6. Delete older numbers; the newest is never deleted, so the counter survives.
+  async acquire(name: string, options: DriverAcquireOptions): Promise<LeaseGrant> {
+    throwIfAborted(this.#closing.signal);
+    this.#retryGiveBacks();
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      throwIfAborted(options.signal);
+      using dir = await this.#openForClaim(name, options.signal);
+      const newest = readNewest(dir, name);
+      const verdict = this.#judge(name, newest);
+      if (verdict === 'held') throw new LeaseHeldError(name, newest.number, newest.state?.record?.owner);
+      const started = this.#options.clock.monotonic();
+      const epochs = [newest.number + 1];
+      if (options.above > newest.number) epochs.push(options.above + 1);
+      const claim = await this.#claimant.claim(dir, name, epochs, options);
+      if (claim === undefined) continue;
+      const ttl = this.#options.scope === 'host' ? this.#options.ttl : undefined;
+      const grant = new FsGrant(this.#options.clock, this.#directories, { name, ttl, ...claim }, started);
+      this.#grants.add(grant);
+      if (await this.#settle(grant, dir, verdict === 'expired' ? newest : undefined, options.signal)) {
+        this.#watch.forget(name);
+        return this.#owned(grant);
+      }
+    }
+    throw new Error(`lease ${name} was claimed by others ${maxAttempts} times in a row`);
+  }
+
+  async changed(name: string, options: { readonly signal: AbortSignal }): Promise<void> {
+    throwIfAborted(this.#closing.signal);
+    let wake = new AbortController();
+    const ring = (): void => {
+      wake.abort();
+    };
+    using _hint = this.#options.hint(this.#directories.pathOf(name), ring);
+    using _caller = onAbort(options.signal, ring);
+    using _closing = onAbort(this.#closing.signal, ring);
+    for (;;) {
+      throwIfAborted(options.signal);
+      throwIfAborted(this.#closing.signal);
+      // Before the look, so that what happens after it is not missed.
+      const turn = wake.signal;
+      if (this.#isFree(name)) return;
+      await this.#options.clock
+        .sleep(this.#options.pollInterval, { signal: turn })
+        .catch((error: unknown) => {
+          if (!turn.aborted) throw error;
+        });
+      if (wake.signal.aborted) wake = new AbortController();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new LeaserClosedError());
+    for (const grant of this.#grants) {
+      grant.lose('closed');
+      // What the disk refuses now ends with this process.
+      grant.abandon();
+    }
+    this.#grants.clear();
+    await Promise.resolve();
+  }
+
+  /**
+   * The directory of a lease must be durable before its first number is granted, whoever made it: a counter that
+   * vanishes with its directory would start again.
+   */
+  async #openForClaim(name: string, signal: AbortSignal | undefined): Promise<Dir> {
+    const dir = this.#directories.open(name);
+    if (dir !== undefined && epochNumbers(dir).length > 0) return dir;
+    dir?.close();
+    return await this.#directories.ensure(name, signal);
+  }
+
+  /**
+   * Steps 4 and 6 of `acquire` for a claim that succeeded. `false`: the claim was in vain and has been given back. A
+   * failure gives it back too.
+   */
+  async #settle(
+    grant: FsGrant,
+    dir: Dir,
+    overtaken: NewestEpoch | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    try {
+      const isRevived = overtaken !== undefined && this.#hasMoved(dir, grant.name, overtaken);
+      // The first heartbeat: a slow disk may have used up much of the time since the claim began.
+      const stands = await grant.check({});
+      throwIfAborted(signal);
+      throwIfAborted(this.#closing.signal);
+      if (stands && !isRevived) {
+        deleteOlder(dir, grant.epoch);
+        return true;
+      }
+    } catch (error) {
+      grant.lose('self-fenced', error);
+      throw error;
+    }
+    await this.#release(grant);
+    return false;
+  }
+
+  #isFree(name: string): boolean {
+    using dir = this.#directories.open(name);
+    return dir === undefined || this.#judge(name, readNewest(dir, name)) !== 'held';
+  }
+
+  #judge(name: string, newest: NewestEpoch): Verdict {
+    const { state } = newest;
+    const known = state === undefined || state.released ? 'dead' : this.#liveness(newest);
+    if (known !== 'unknown' || state === undefined) {
+      this.#watch.forget(name);
+      return known === 'alive' ? 'held' : 'free';
+    }
+    const ttl = state.record === undefined ? this.#options.ttl : state.record.ttl;
+    if (ttl === null) return 'held';
+    const patience = Math.min(Math.max(ttl, this.#options.ttl), maxTtl);
+    return this.#watch.isStale(name, `${newest.number} ${state.fingerprint}`, patience) ? 'expired' : 'held';
+  }
+
+  #liveness(newest: NewestEpoch): 'alive' | 'dead' | 'unknown' {
+    const record = newest.state?.record;
+    return record === undefined ? 'unknown' : this.#options.processes.isAlive(record.process);
+  }
+
+  #hasMoved(dir: Dir, name: string, seen: NewestEpoch): boolean {
+    const now = readEpoch(dir, name, seen.number);
+    return now !== undefined && now.fingerprint !== seen.state?.fingerprint;
+  }
+
+  /** A view of the grant that lets this driver know when it is given back. */
+  #owned(grant: FsGrant): LeaseGrant {
+    return {
+      epoch: grant.epoch,
+      lost: grant.lost,
+      expiresIn: () => grant.expiresIn(),
+      check: async (options) => await grant.check(options),
+      release: async () => {
+        await this.#release(grant);
+      },
+    };
+  }
+
+  async #release(grant: FsGrant): Promise<void> {
+    try {
+      await grant.release();
+    } finally {
+      if (grant.isGivenBack) this.#grants.delete(grant);
+    }
+  }
+
+  /** A lease that was lost while the disk refused writes still names this process as its holder. */
+  #retryGiveBacks(): void {
+    for (const grant of this.#grants) {
+      if (grant.lost.aborted && !grant.isGivenBack) {
+        try {
+          grant.giveBack();
+        } catch {
+          continue;
+        }
+      }
+      if (grant.isGivenBack) this.#grants.delete(grant);
+    }
+  }
+}
