@@ -1,1 +1,3 @@
-export {};
+export { FsBlobsDriver, type FsBlobsParts, type FsSweepOptions } from './fs-blobs-driver.js';
+export { type FsBlobsOptions, openFsBlobs, openFsBlobsDriver } from './open-fs-blobs.js';
+export type { SweepResult } from './sweep-objects.js';

@@ -1,0 +1,131 @@
+import { throwIfAborted } from '@holdfast/base';
+import { type Dir, FileSystemError } from '@holdfast/durable';
+
+import { BlobIntegrityError } from '../errors.js';
+import { isForeign } from './foreign.js';
+import { isMissing } from './fs-failure.js';
+
+/** The root of the objects is gone from under us: nothing may be called absent because of that. */
+export class RootGoneError extends Error {
+  override readonly name: string = 'RootGoneError';
+
+  constructor() {
+    super('the directory of the store was removed while it was open');
+  }
+}
+
+/** Forgetting costs one sync per directory, remembering some fifty bytes. */
+const maxRemembered = 50_000;
+
+/** How often a path is built again when a sweep removed an empty directory from it. */
+export const pathAttempts = 8;
+
+/** Opens the directories of objects, and makes them durably. */
+export class ObjectDirectories {
+  readonly #root: Dir;
+  /**
+   * Identities of directories whose names are known to be durable. Not paths: a sweep may remove an empty directory and
+   * somebody may make it again, not yet durably.
+   */
+  readonly #durable = new Set<string>();
+
+  constructor(root: Dir) {
+    this.#root = root;
+  }
+
+  /**
+   * Opens the directory at `path` below the root; `undefined` when a part of it does not exist. The caller closes it.
+   * @throws BlobIntegrityError when something else stands in the way.
+   */
+  find(key: string, path: readonly string[]): Dir | undefined {
+    let current = this.#root.retain();
+    for (const name of path) {
+      try {
+        const child = current.openDir(name);
+        current.close();
+        current = child;
+      } catch (error) {
+        current.close();
+        if (isMissing(error)) return this.absent();
+        throw isForeign(error) ? foreignEntry(key, name, error) : error;
+      }
+    }
+    return current;
+  }
+
+  /** Confirms that what was not found is absent, and not merely out of reach. */
+  absent(): undefined {
+    if (this.#root.stat().nlink === 0) throw new RootGoneError();
+    return undefined;
+  }
+
+  /**
+   * Opens the directory at `path`, making what is missing. When this resolves, every name on the path survives a loss
+   * of power: also those that another process made, which may have died before it synced them.
+   */
+  async ensure(key: string, path: readonly string[], signal: AbortSignal | undefined): Promise<Dir> {
+    let current = this.#root.retain();
+    for (const name of path) {
+      let child: Dir;
+      try {
+        child = await this.#ensureChild(current, name, signal);
+      } catch (error) {
+        throw isForeign(error) ? foreignEntry(key, name, error) : error;
+      } finally {
+        current.close();
+      }
+      current = child;
+    }
+    return current;
+  }
+
+  // 1. Open the child, making it when it is missing.
+  // 2. Unless its name is known to be durable: sync the parent.
+  // 3. Remember the identity that was opened before the sync; what was made since is not covered by it.
+  async #ensureChild(parent: Dir, name: string, signal: AbortSignal | undefined): Promise<Dir> {
+    throwIfAborted(signal);
+    const child = openIfThere(parent, name) ?? makeChild(parent, name);
+    try {
+      const known = identity(child);
+      if (!this.#durable.has(known)) {
+        await parent.syncLater();
+        if (this.#durable.size >= maxRemembered) this.#durable.clear();
+        this.#durable.add(known);
+      }
+      return child;
+    } catch (error) {
+      child.close();
+      throw error;
+    }
+  }
+}
+
+function makeChild(parent: Dir, name: string): Dir {
+  try {
+    parent.mkdir(name, 0o700);
+  } catch (error) {
+    // Somebody else was faster; opening it decides whether it will do.
+    if (!FileSystemError.is(error) || error.errno !== 'EEXIST') throw error;
+  }
+  return parent.openDir(name);
+}
+
+function openIfThere(parent: Dir, name: string): Dir | undefined {
+  try {
+    return parent.openDir(name);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function identity(dir: Dir): string {
+  const { dev, ino, birthtimeNs } = dir.stat();
+  return `${dev}:${ino}:${birthtimeNs}`;
+}
+
+function foreignEntry(key: string, name: string, cause: unknown): BlobIntegrityError {
+  return new BlobIntegrityError(key, 'foreign', `${name} in its path is not a directory of this store`, {
+    cause,
+  });
+}
