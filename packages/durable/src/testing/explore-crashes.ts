@@ -145,9 +145,7 @@ class Exploration<Fact> {
         if (this.#full) return;
         if (this.#pacer.due) await this.#pacer.rest(this.#options.signal);
         if (crashed.origin !== undefined) {
-          const key = fingerprint(
-            `${stateKey(crashed.fileSystem)}${JSON.stringify([crashed.acked, finished])}`,
-          );
+          const key = fingerprint(stateKey(crashed.fileSystem) + promised);
           if (known.has(key)) {
             this.#repeated += 1;
             continue;
