@@ -1,1 +1,56 @@
-export {};
+export type {
+  CaptureOptions,
+  Dropped,
+  ScanOptions,
+  Skipped,
+  SnapshotOptions,
+  SnapshotProgress,
+  SnapshotResult,
+  SnapshotStats,
+} from './capture-options.js';
+export {
+  AmbiguousRefError,
+  ArchiveEntryError,
+  type ArchiveEntryReason,
+  ArchiveLimitError,
+  CollectError,
+  CollectedError,
+  DestNotEmptyError,
+  EntryNotFoundError,
+  type FoundNode,
+  IntegrityError,
+  MaterializeError,
+  NotDirectoryError,
+  PersistencePathError,
+  RefNotFoundError,
+  SnapshotError,
+  TreeChangedError,
+  UnreadableError,
+  UnsupportedFormatError,
+  WorkspaceClosedError,
+  type WorkspaceErrorCode,
+} from './errors.js';
+export { ignorePresets } from './ignore-presets.js';
+export type { Compression } from './internal/frame-codec.js';
+export type { Materialized, MaterializeOptions } from './internal/materialize.js';
+export type { WriterSession } from './internal/record.js';
+export type { ListRow } from './internal/tree-rows.js';
+export { defaultLimits, type LimitName, type Limits } from './limits.js';
+export { type ContentKey, InvalidRefError, parseRef, type Ref, type RefRule, tryParseRef } from './ref.js';
+export type {
+  EntryKind,
+  LiveEntry,
+  LiveOmitted,
+  LiveSignature,
+  LiveTree,
+  OmitReason,
+  OmittedEntry,
+  Tree,
+  TreeEntry,
+} from './tree.js';
+export {
+  type ContentSink,
+  type SignalOptions,
+  WorkspaceStore,
+  type WorkspaceStoreOptions,
+} from './workspace-store.js';

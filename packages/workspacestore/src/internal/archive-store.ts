@@ -1,0 +1,126 @@
+import { BlobNotFoundError, BlobRangeError, type Blobs } from '@holdfast/blobs';
+
+import { CollectedError, IntegrityError } from '../errors.js';
+import { openTail } from './archive-tail.js';
+import { type ArchiveMeta, type BuiltArchive, type BuiltFrame, buildArchive } from './archive-writer.js';
+import { ByteCache } from './byte-cache.js';
+import { FormatFault } from './byte-reader.js';
+import { ObjectTable, type OpenArchive } from './object-table.js';
+import { type ArchiveRef, decodeForward } from './record.js';
+import { archiveKey, forwardKey } from './store-keys.js';
+
+/** Most forwards that lead from a recorded archive to the one that has its objects now. */
+const maxForwards = 8;
+
+const tailCacheBytes = 96 * 2 ** 20;
+const parallelTails = 8;
+
+interface Options {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Puts archives, opens them by their tails, and follows forwards. */
+export class ArchiveStore {
+  readonly #blobs: Blobs;
+  readonly #tails = new ByteCache<OpenArchive>(tailCacheBytes);
+
+  constructor(blobs: Blobs) {
+    this.#blobs = blobs;
+  }
+
+  /** Writes one archive; durable, as far as the store is, when it resolves. */
+  async put(
+    meta: ArchiveMeta,
+    dataFrames: readonly BuiltFrame[],
+    treeFrames: readonly BuiltFrame[],
+    options: Options,
+  ): Promise<ArchiveRef> {
+    const built = await buildArchive(meta, dataFrames, treeFrames);
+    await this.#blobs.put(archiveKey(built.name), sourceOf(built), options);
+    return { name: built.name, size: built.size, tail: built.tail };
+  }
+
+  /**
+   * Opens every archive of a record. One that is gone is looked for through its forwards.
+   * @throws CollectedError when an archive is gone and no forward leads to one that is there.
+   * @throws IntegrityError when an archive's tail is damaged.
+   */
+  async openClosure(ref: string, archives: readonly ArchiveRef[], options: Options): Promise<ObjectTable> {
+    const table = new ObjectTable();
+    for (let at = 0; at < archives.length; at += parallelTails) {
+      const group = archives
+        .slice(at, at + parallelTails)
+        .map((archive) => this.#openMoved(ref, archive, options));
+      for (const opened of await Promise.all(group)) table.add(opened);
+    }
+    return table;
+  }
+
+  /** Opens one archive by its tail; `undefined` when it is not there. */
+  async open(archive: ArchiveRef, options: Options): Promise<OpenArchive | undefined> {
+    const cached = this.#tails.get(archive.name);
+    if (cached !== undefined) return cached;
+    let bytes: Uint8Array;
+    try {
+      const range = { start: archive.tail, end: archive.size };
+      bytes = await this.#blobs.getBytes(archiveKey(archive.name), { range, ...options });
+    } catch (error) {
+      if (BlobNotFoundError.is(error)) return undefined;
+      if (BlobRangeError.is(error)) throw damagedArchive(archive.name, 'fewer bytes', error);
+      throw error;
+    }
+    try {
+      const opened = { ref: archive, tail: openTail(bytes, archive.tail) };
+      this.#tails.set(archive.name, opened, bytes.length);
+      return opened;
+    } catch (error) {
+      if (error instanceof FormatFault) throw damagedArchive(archive.name, error.message, error);
+      throw error;
+    }
+  }
+
+  /** Where an archive's objects went; `undefined` when no forward says so. */
+  async forward(name: string, options: Options): Promise<ArchiveRef | undefined> {
+    let bytes: Uint8Array;
+    try {
+      bytes = await this.#blobs.getBytes(forwardKey(name), options);
+    } catch (error) {
+      if (BlobNotFoundError.is(error)) return undefined;
+      throw error;
+    }
+    try {
+      return decodeForward(bytes, forwardKey(name));
+    } catch (error) {
+      if (!(error instanceof FormatFault)) throw error;
+      throw new IntegrityError(
+        { path: forwardKey(name), expected: 'a forward', got: error.message },
+        { cause: error },
+      );
+    }
+  }
+
+  async #openMoved(ref: string, archive: ArchiveRef, options: Options): Promise<OpenArchive> {
+    let current = archive;
+    for (let hop = 0; hop <= maxForwards; hop += 1) {
+      const opened = await this.open(current, options);
+      if (opened !== undefined) return opened;
+      const next = await this.forward(current.name, options);
+      if (next === undefined) break;
+      current = next;
+    }
+    throw new CollectedError(ref, archive.name);
+  }
+}
+
+function damagedArchive(name: string, got: string, cause: unknown): IntegrityError {
+  return new IntegrityError({ path: archiveKey(name), expected: 'an archive', got }, { cause });
+}
+
+function sourceOf(built: BuiltArchive): { size: number; open: () => AsyncIterable<Uint8Array> } {
+  return {
+    size: built.size,
+    open: async function* () {
+      for (const piece of built.pieces) yield piece;
+    },
+  };
+}

@@ -1,0 +1,395 @@
+import { encodePathText, equalBytes } from '@holdfast/base';
+import type { DirHandle, FileHandle, FileSystem, Stat } from '@holdfast/durable';
+
+import { UnreadableError } from '../errors.js';
+import type { EntryKind, OmitReason } from '../tree.js';
+import { ByteWriter } from './byte-writer.js';
+import { CaptureLedger, isDenied, isMoved } from './capture-ledger.js';
+import type { CaptureResult, CaptureRules, CaptureTotals, ObjectSink } from './capture-types.js';
+import { byteText, joinPath } from './entry-path.js';
+import { FileReader } from './file-reading.js';
+import { addObject } from './object-adding.js';
+import { emptyFileKey, emptyTreeKey } from './object-key.js';
+import { racyFlag, StatTable } from './stat-table.js';
+import { writeTreeRow } from './tree-object.js';
+
+/** An open directory on the way from the root to where the capture is. */
+interface Level {
+  readonly dir: DirHandle;
+  readonly path: Uint8Array;
+  readonly row: number;
+  readonly before: Stat;
+  readonly names: readonly Uint8Array[];
+  next: number;
+  readonly first: number;
+  kept: number;
+  /** Rows of the same directory in the previous table; the range is empty when there is none. */
+  readonly oldRow: number;
+  oldNext: number;
+  readonly oldEnd: number;
+  /** Still equal to what the previous table has. */
+  clean: boolean;
+}
+
+/** What became of one look at an entry: done, or it moved under the look. */
+type Look = 'done' | 'moved';
+
+const attempts = 4;
+const none = -1;
+
+/**
+ * Captures one tree: walks it in canonical order, reads what the previous table does not vouch for, and hands every
+ * object that is new to the sink. All calls are synchronous; the generator yields after every entry and every MiB so that
+ * whoever drives it can look at the clock and at the abort flag.
+ */
+export class Capture {
+  readonly #fileSystem: FileSystem;
+  readonly #rules: CaptureRules;
+  readonly #previous: StatTable;
+  readonly #sink: ObjectSink;
+  readonly #reader: FileReader;
+  readonly #table = new StatTable();
+  readonly #writer = new ByteWriter(4096);
+  readonly #levels: Level[] = [];
+  readonly #ledger: CaptureLedger;
+  #rootMount: string | undefined;
+  #rootDevice = 0n;
+
+  constructor(
+    fileSystem: FileSystem,
+    rules: CaptureRules,
+    previous: StatTable | undefined,
+    sink: ObjectSink,
+  ) {
+    this.#fileSystem = fileSystem;
+    this.#rules = rules;
+    this.#previous = previous ?? new StatTable();
+    this.#sink = sink;
+    this.#reader = new FileReader(fileSystem, sink);
+    this.#ledger = new CaptureLedger(rules);
+  }
+
+  /** What has been captured so far. */
+  get totals(): CaptureTotals {
+    this.#ledger.totals.bytesRead = this.#reader.bytesRead;
+    return this.#ledger.totals;
+  }
+
+  /** Runs the capture below an open root, which the caller closes. */
+  *run(root: DirHandle): Generator<void, CaptureResult> {
+    const stat = this.#fileSystem.fstat(root);
+    this.#rootDevice = stat.dev;
+    this.#rootMount = this.#fileSystem.mountId(root);
+    const row = this.#table.allocate(1);
+    this.#table.setNode(row, new Uint8Array(0), 'directory', stat);
+    try {
+      this.#enter(root, new Uint8Array(0), row, stat, this.#previous.rows > 0 ? 0 : none);
+      this.#ledger.drops(new Uint8Array(0), stat);
+      for (let level = this.#levels.at(-1); level !== undefined; level = this.#levels.at(-1)) {
+        const name = level.names[level.next];
+        level.next += 1;
+        if (name === undefined) this.#leave(level);
+        else yield* this.#capture(level, name);
+        yield;
+      }
+    } finally {
+      for (const level of this.#levels) if (level.dir !== root) this.#fileSystem.close(level.dir);
+    }
+    return {
+      table: this.#table,
+      treeKey: this.#table.key(row).slice(),
+      rootMode: stat.mode & 0o777,
+      omitted: this.#ledger.omitted,
+      dropped: this.#ledger.dropped,
+      raced: this.#ledger.raced,
+      totals: this.totals,
+    };
+  }
+
+  #enter(dir: DirHandle, path: Uint8Array, row: number, before: Stat, oldRow: number): void {
+    const names = this.#fileSystem.readdir(dir).sort(Buffer.compare);
+    this.#ledger.checkNames(path, names.length);
+    const hasOld = oldRow !== none && this.#previous.kind(oldRow) === 'directory';
+    const oldFirst = hasOld ? this.#previous.first(oldRow) : 0;
+    this.#levels.push({
+      dir,
+      path,
+      row,
+      before,
+      names,
+      next: 0,
+      first: this.#table.allocate(names.length),
+      kept: 0,
+      oldRow: hasOld ? oldRow : none,
+      oldNext: oldFirst,
+      oldEnd: hasOld ? oldFirst + this.#previous.count(oldRow) : 0,
+      clean: hasOld,
+    });
+  }
+
+  #leave(level: Level): void {
+    const after = this.#fileSystem.fstat(level.dir);
+    if (after.mtimeNs !== level.before.mtimeNs || after.ctimeNs !== level.before.ctimeNs)
+      this.#ledger.race(level.path);
+    if (level.oldNext < level.oldEnd) level.clean = false;
+    this.#table.setChildren(level.row, level.first, level.kept);
+    this.#table.setKey(level.row, this.#treeKey(level));
+    this.#levels.pop();
+    const parent = this.#levels.at(-1);
+    if (parent === undefined) return;
+    this.#fileSystem.close(level.dir);
+    if (!level.clean || level.oldRow === none || !this.#sameMode(level.row, level.oldRow))
+      parent.clean = false;
+  }
+
+  #treeKey(level: Level): Uint8Array {
+    if (level.kept === 0) return emptyTreeKey;
+    if (level.clean) {
+      const key = this.#previous.key(level.oldRow);
+      if (this.#sink.has('tree', key)) return key;
+    }
+    this.#writer.reset();
+    for (let row = level.first; row < level.first + level.kept; row += 1) {
+      const kind = this.#table.kind(row);
+      writeTreeRow(this.#writer, {
+        name: this.#table.name(row),
+        kind,
+        mode: kind === 'symlink' ? 0 : this.#table.mode(row) & 0o777,
+        size: this.#table.size(row),
+        value: kind === 'symlink' ? this.#table.target(row) : this.#table.key(row),
+      });
+    }
+    return addObject(this.#sink, 'tree', this.#writer.view());
+  }
+
+  *#capture(level: Level, name: Uint8Array): Generator<void> {
+    const old = this.#findOld(level, name);
+    if (this.#rules.reserved.size > 0) {
+      const path = joinPath(level.path, name);
+      if (this.#rules.reserved.has(byteText(path))) {
+        const stat = this.#fileSystem.lstat(level.dir, name);
+        this.#omit(level, name, 'reserved', stat, old);
+        return;
+      }
+    }
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const look = yield* this.#look(level, name, old);
+      if (look === 'done') return;
+    }
+    this.#ledger.race(joinPath(level.path, name));
+    this.#omit(level, name, 'unreadable', this.#fileSystem.lstat(level.dir, name), old);
+  }
+
+  /** The previous row of the same name; moves past the rows of names that are gone. */
+  #findOld(level: Level, name: Uint8Array): number {
+    while (level.oldNext < level.oldEnd) {
+      const order = this.#previous.compareName(level.oldNext, name);
+      if (order > 0) break;
+      level.oldNext += 1;
+      if (order === 0) return level.oldNext - 1;
+      level.clean = false;
+    }
+    level.clean = false;
+    return none;
+  }
+
+  *#look(level: Level, name: Uint8Array, old: number): Generator<void, Look> {
+    const stat = this.#lstat(level, name);
+    if (stat === 'unreadable') return this.#unreadable(level, name, undefined, old);
+    if (stat === undefined) {
+      // Gone since its directory was read: a snapshot a moment later would not have it either.
+      this.#ledger.race(joinPath(level.path, name));
+      if (old !== none) level.clean = false;
+      return 'done';
+    }
+    const { ignore } = this.#rules;
+    if (!ignore.isEmpty && ignore.matches(joinPath(level.path, name), stat.kind === 'directory')) {
+      this.#omit(level, name, 'ignored', stat, old);
+      return 'done';
+    }
+    switch (stat.kind) {
+      case 'directory':
+        return this.#lookAtDirectory(level, name, stat, old);
+      case 'file':
+        return yield* this.#lookAtFile(level, name, stat, old);
+      case 'symlink':
+        return this.#lookAtSymlink(level, name, stat, old);
+      default:
+        this.#omit(level, name, 'special', stat, old);
+        return 'done';
+    }
+  }
+
+  #lstat(level: Level, name: Uint8Array): Stat | undefined | 'unreadable' {
+    try {
+      return this.#fileSystem.lstat(level.dir, name);
+    } catch (error) {
+      if (isDenied(error)) return 'unreadable';
+      throw error;
+    }
+  }
+
+  #lookAtDirectory(level: Level, name: Uint8Array, seen: Stat, old: number): Look {
+    const path = joinPath(level.path, name);
+    let dir: DirHandle;
+    try {
+      dir = this.#fileSystem.openDir(level.dir, name);
+    } catch (error) {
+      if (isMoved(error)) return 'moved';
+      if (isDenied(error)) return this.#unreadable(level, name, seen, old, error);
+      throw error;
+    }
+    try {
+      const stat = this.#fileSystem.fstat(dir);
+      if (this.#isOtherMount(dir, stat, old)) {
+        this.#fileSystem.close(dir);
+        this.#omit(level, name, 'mount', stat, old);
+        return 'done';
+      }
+      const row = this.#keep(level, name, 'directory', stat);
+      this.#ledger.drops(path, stat);
+      this.#enter(dir, path, row, stat, old);
+      return 'done';
+    } catch (error) {
+      if (this.#levels.at(-1)?.dir !== dir) this.#fileSystem.close(dir);
+      throw error;
+    }
+  }
+
+  /** Mount identity costs a read of `/proc`: a directory that the previous capture saw on this inode is not asked again. */
+  #isOtherMount(dir: DirHandle, stat: Stat, old: number): boolean {
+    const known =
+      old !== none && this.#previous.kind(old) === 'directory' && this.#previous.ino(old) === stat.ino;
+    if (known && stat.dev === this.#rootDevice) return false;
+    const mount = this.#fileSystem.mountId(dir);
+    if (mount === undefined || this.#rootMount === undefined) return stat.dev !== this.#rootDevice;
+    return mount !== this.#rootMount;
+  }
+
+  #lookAtSymlink(level: Level, name: Uint8Array, stat: Stat, old: number): Look {
+    let target: Uint8Array;
+    if (this.#vouches(old, stat)) {
+      target = this.#previous.target(old);
+    } else {
+      try {
+        target = this.#fileSystem.readlink(level.dir, name);
+      } catch (error) {
+        if (isMoved(error)) return 'moved';
+        if (isDenied(error)) return this.#unreadable(level, name, stat, old, error);
+        throw error;
+      }
+    }
+    const row = this.#keep(level, name, 'symlink', stat);
+    this.#table.setTarget(row, target);
+    this.#flagRacy(row, stat);
+    if (
+      old === none ||
+      this.#previous.kind(old) !== 'symlink' ||
+      !equalBytes(this.#previous.target(old), target)
+    ) {
+      level.clean = false;
+    }
+    return 'done';
+  }
+
+  *#lookAtFile(level: Level, name: Uint8Array, seen: Stat, old: number): Generator<void, Look> {
+    if (seen.size > this.#rules.limits.fileBytes) {
+      this.#omit(level, name, 'limit', seen, old);
+      return 'done';
+    }
+    if (this.#vouches(old, seen)) {
+      const key = this.#previous.key(old);
+      if (seen.size === 0 || this.#sink.has('file', key)) {
+        this.#keepFile(level, name, seen, key, old, this.#previous.flags(old));
+        return 'done';
+      }
+    }
+    let file: FileHandle;
+    try {
+      file = this.#fileSystem.openFile(level.dir, name, 'read');
+    } catch (error) {
+      if (isMoved(error)) return 'moved';
+      if (isDenied(error)) return this.#unreadable(level, name, seen, old, error);
+      throw error;
+    }
+    try {
+      const stat = this.#fileSystem.fstat(file);
+      if (stat.kind !== 'file' || stat.size > this.#rules.limits.fileBytes) return 'moved';
+      this.#ledger.checkBytes(level.path, name, stat.size);
+      const reading = yield* this.#reader.read(file, stat);
+      if (reading.outcome === 'moved') return 'moved';
+      this.#ledger.totals.filesRead += 1;
+      if (!reading.steady) this.#ledger.race(joinPath(level.path, name));
+      const key = reading.stat.size === 0 ? emptyFileKey : reading.key;
+      this.#keepFile(level, name, reading.stat, key, old, reading.steady ? 0 : racyFlag);
+      return 'done';
+    } finally {
+      this.#fileSystem.close(file);
+    }
+  }
+
+  #keepFile(level: Level, name: Uint8Array, stat: Stat, key: Uint8Array, old: number, flags: number): void {
+    this.#ledger.checkBytes(level.path, name, stat.size);
+    const row = this.#keep(level, name, 'file', stat);
+    this.#table.setKey(row, key);
+    this.#table.setFlags(row, flags);
+    this.#flagRacy(row, stat);
+    this.#ledger.countFile(stat.size);
+    if ((stat.mode & 0o7000) !== 0) this.#ledger.drops(joinPath(level.path, name), stat);
+    if (
+      old === none ||
+      this.#previous.kind(old) !== 'file' ||
+      !this.#sameMode(row, old) ||
+      this.#previous.size(old) !== stat.size ||
+      !equalBytes(this.#previous.key(old), key)
+    ) {
+      level.clean = false;
+    }
+  }
+
+  /** Adds a row for an entry, checking every limit that concerns it. */
+  #keep(level: Level, name: Uint8Array, kind: EntryKind, stat: Stat): number {
+    this.#ledger.countEntry(level.path, name, this.#levels.length);
+    const row = level.first + level.kept;
+    level.kept += 1;
+    this.#table.setNode(row, name, kind, stat);
+    return row;
+  }
+
+  #unreadable(level: Level, name: Uint8Array, stat: Stat | undefined, old: number, cause?: unknown): Look {
+    if (this.#rules.onUnreadable === 'fail') {
+      throw new UnreadableError(encodePathText(joinPath(level.path, name)), { cause });
+    }
+    this.#omit(level, name, 'unreadable', stat, old);
+    return 'done';
+  }
+
+  #omit(
+    level: Level,
+    name: Uint8Array,
+    reason: OmitReason | 'ignored',
+    stat: Stat | undefined,
+    old: number,
+  ): void {
+    if (old !== none) level.clean = false;
+    this.#ledger.omit(level.path, name, reason, stat);
+  }
+
+  /** Tells whether the previous row still speaks for the node's content. */
+  #vouches(old: number, stat: Stat): boolean {
+    return (
+      old !== none &&
+      this.#rules.trustSignatures &&
+      (this.#previous.flags(old) & racyFlag) === 0 &&
+      this.#previous.sameSignature(old, stat)
+    );
+  }
+
+  #flagRacy(row: number, stat: Stat): void {
+    if (stat.ctimeNs >= this.#rules.racyFromNs) this.#table.setFlags(row, this.#table.flags(row) | racyFlag);
+  }
+
+  #sameMode(row: number, old: number): boolean {
+    return (this.#table.mode(row) & 0o777) === (this.#previous.mode(old) & 0o777);
+  }
+}

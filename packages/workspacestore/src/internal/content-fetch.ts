@@ -1,0 +1,213 @@
+import { encodePathText, equalBytes, Pacer, throwIfAborted } from '@holdfast/base';
+
+import type { TreeEntry } from '../tree.js';
+import type { FrameLocation } from './archive-index.js';
+import { FormatFault } from './byte-reader.js';
+import { decodeFrame } from './frame-codec.js';
+import { emptyFileKey, keyBytes, keyOf } from './object-key.js';
+import type { ObjectReader } from './object-reader.js';
+import type { ObjectTable, OpenArchive } from './object-table.js';
+
+/** A file whose content is wanted, and the snapshot that has it. */
+export interface WantedFile {
+  readonly entry: TreeEntry;
+  readonly ref: string;
+  readonly table: ObjectTable;
+}
+
+/** Takes contents. Small files come whole and verified; large ones in verified pieces, the whole proved at the end. */
+export interface ContentReceiver {
+  whole(entry: TreeEntry, bytes: Uint8Array): void | Promise<void>;
+  pieces(entry: TreeEntry, pieces: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+export interface FetchOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called at every rest of the loop. */
+  readonly onRest?: (() => void) | undefined;
+}
+
+/** Files of one frame that are wanted, by where they lie in it. */
+interface WantedFrame {
+  readonly archive: OpenArchive;
+  readonly index: number;
+  readonly location: FrameLocation;
+  readonly objects: { readonly file: WantedFile; readonly offset: number; readonly length: number }[];
+}
+
+/** Neighbouring frames that are read in one request. */
+interface Run {
+  readonly archive: OpenArchive;
+  readonly start: number;
+  end: number;
+  readonly frames: WantedFrame[];
+}
+
+const parallelRuns = 4;
+const runBytes = 2 * 2 ** 20;
+const gapBytes = 64 * 1024;
+
+/**
+ * Fetches the content of many files: grouped by archive and frame, neighbouring frames in one ranged read, a few reads
+ * ahead of what is being unpacked.
+ */
+export async function fetchContents(
+  reader: ObjectReader,
+  files: readonly WantedFile[],
+  receiver: ContentReceiver,
+  options: FetchOptions,
+): Promise<void> {
+  const { frames, others } = sortOut(files);
+  const runs = joinFrames(frames);
+  const ahead: Promise<Uint8Array | FormatFault>[] = [];
+  const pacer = new Pacer();
+  const rest = async (): Promise<void> => {
+    if (!pacer.due) return;
+    options.onRest?.();
+    await pacer.rest(options.signal);
+  };
+  try {
+    for (const [position, run] of runs.entries()) {
+      while (ahead.length < Math.min(runs.length, position + parallelRuns)) {
+        ahead.push(readRun(reader, runs[ahead.length] as Run, options.signal));
+      }
+      const bytes = await (ahead[position] as Promise<Uint8Array | FormatFault>);
+      ahead[position] = Promise.resolve(new FormatFault('read already'));
+      throwIfAborted(options.signal);
+      for (const frame of run.frames) await deliverFrame(reader, frame, run, bytes, receiver, options, rest);
+    }
+  } finally {
+    await Promise.allSettled(ahead);
+  }
+  for (const file of others) {
+    throwIfAborted(options.signal);
+    await deliverAlone(reader, file, receiver, options);
+    await rest();
+  }
+}
+
+/** Splits files into those that lie whole in a frame and the others: empty, in chunks, or missing. */
+function sortOut(files: readonly WantedFile[]): { frames: WantedFrame[]; others: WantedFile[] } {
+  const frames = new Map<string, WantedFrame>();
+  const others: WantedFile[] = [];
+  for (const file of files) {
+    const [place] = file.table.locate('file', keyBytes(contentOf(file.entry)));
+    if (place === undefined) {
+      others.push(file);
+      continue;
+    }
+    const { archive, row } = place;
+    const name = `${archive.ref.name}:${row.frame}`;
+    let frame = frames.get(name);
+    if (frame === undefined) {
+      frame = { archive, index: row.frame, location: archive.tail.index.frame(row.frame), objects: [] };
+      frames.set(name, frame);
+    }
+    frame.objects.push({ file, offset: row.offset, length: row.length });
+  }
+  return { frames: [...frames.values()], others };
+}
+
+function joinFrames(frames: readonly WantedFrame[]): Run[] {
+  const order = new Map<string, number>();
+  for (const { archive } of frames) if (!order.has(archive.ref.name)) order.set(archive.ref.name, order.size);
+  const orderOf = (frame: WantedFrame): number => order.get(frame.archive.ref.name) as number;
+  const sorted = [...frames].sort((a, b) => orderOf(a) - orderOf(b) || a.index - b.index);
+  const runs: Run[] = [];
+  for (const frame of sorted) {
+    const { offset, storedLength } = frame.location;
+    const last = runs.at(-1);
+    const end = offset + storedLength;
+    if (last?.archive === frame.archive && offset - last.end <= gapBytes && end - last.start <= runBytes) {
+      last.end = Math.max(last.end, end);
+      last.frames.push(frame);
+    } else {
+      runs.push({ archive: frame.archive, start: offset, end, frames: [frame] });
+    }
+  }
+  return runs;
+}
+
+/** A fault is a value here: the files concerned are looked for elsewhere. */
+async function readRun(
+  reader: ObjectReader,
+  run: Run,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array | FormatFault> {
+  try {
+    return await reader.readRange(run.archive, run.start, run.end, signal);
+  } catch (error) {
+    if (error instanceof FormatFault) return error;
+    throw error;
+  }
+}
+
+async function deliverFrame(
+  reader: ObjectReader,
+  frame: WantedFrame,
+  run: Run,
+  bytes: Uint8Array | FormatFault,
+  receiver: ContentReceiver,
+  options: FetchOptions,
+  rest: () => Promise<void>,
+): Promise<void> {
+  const raw = unpack(frame, run, bytes);
+  for (const { file, offset, length } of frame.objects) {
+    const content = raw?.subarray(offset, offset + length);
+    if (content !== undefined && isContent(file.entry, content)) {
+      const done = receiver.whole(file.entry, content);
+      if (done !== undefined) await done;
+    } else {
+      await deliverAlone(reader, file, receiver, options);
+    }
+    await rest();
+  }
+}
+
+function unpack(frame: WantedFrame, run: Run, bytes: Uint8Array | FormatFault): Uint8Array | undefined {
+  if (bytes instanceof FormatFault) return undefined;
+  const { offset, storedLength, codec, rawLength } = frame.location;
+  try {
+    return decodeFrame(
+      bytes.subarray(offset - run.start, offset - run.start + storedLength),
+      codec,
+      rawLength,
+    );
+  } catch (error) {
+    if (error instanceof FormatFault) return undefined;
+    throw error;
+  }
+}
+
+/** The slow way: tries every place, and says what is wrong when none serves. */
+async function deliverAlone(
+  reader: ObjectReader,
+  file: WantedFile,
+  receiver: ContentReceiver,
+  options: FetchOptions,
+): Promise<void> {
+  const { entry, table } = file;
+  const key = keyBytes(contentOf(entry));
+  if (entry.size === 0 && equalBytes(key, emptyFileKey)) {
+    await receiver.whole(entry, new Uint8Array(0));
+    return;
+  }
+  const wanted = { ref: file.ref, path: encodePathText(entry.path), signal: options.signal };
+  if (table.locate('file', key).length > 0) {
+    await receiver.whole(entry, await reader.readWhole(table, 'file', key, wanted));
+  } else {
+    await receiver.pieces(entry, reader.read(table, 'file', key, wanted));
+  }
+}
+
+function isContent(entry: TreeEntry, bytes: Uint8Array): boolean {
+  return bytes.length === entry.size && equalBytes(keyOf('file', bytes), keyBytes(contentOf(entry)));
+}
+
+/** @throws TypeError when the entry is no file. */
+export function contentOf(entry: TreeEntry): string {
+  if (entry.kind !== 'file' || entry.content === undefined) {
+    throw new TypeError(`fetch: ${JSON.stringify(encodePathText(entry.path))} is no file entry of a tree`);
+  }
+  return entry.content;
+}

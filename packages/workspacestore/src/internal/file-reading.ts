@@ -1,0 +1,129 @@
+import { equalBytes, sha256 } from '@holdfast/base';
+import type { FileHandle, FileSystem, Stat } from '@holdfast/durable';
+
+import type { ObjectSink } from './capture-types.js';
+import { type ChunkRef, encodeChunkList, maxWholeObjectBytes } from './chunk-list.js';
+import { findCut, maximumChunkBytes } from './gear.js';
+import { domains, keyOf, startKey } from './object-key.js';
+
+/** What reading one open file gave. */
+export type FileReading =
+  | { readonly outcome: 'read'; readonly key: Uint8Array; readonly stat: Stat; readonly steady: boolean }
+  | { readonly outcome: 'moved' };
+
+const prefix = domains.file;
+const attempts = 4;
+const pieceBytes = 1024 * 1024;
+
+/**
+ * Reads and hashes file content into reused buffers, and hands what is new to a sink. Memory does not grow with files:
+ * those above 4 MiB pass through in chunks.
+ */
+export class FileReader {
+  readonly #fileSystem: FileSystem;
+  readonly #sink: ObjectSink;
+  /** The key's prefix stands before the content, so that a whole small file is hashed in one call. */
+  #whole = new Uint8Array(prefix.length + 64 * 1024);
+  #rolling: Uint8Array | undefined;
+  /** Bytes read so far, for the statistics. */
+  bytesRead = 0;
+
+  constructor(fileSystem: FileSystem, sink: ObjectSink) {
+    this.#fileSystem = fileSystem;
+    this.#sink = sink;
+    this.#whole.set(prefix);
+  }
+
+  /**
+   * Reads a file that was found to be regular. The content is taken when the file looked the same before and after, or
+   * when two readings in a row of the same length agree (a file that only grows): then every byte stood in the file at
+   * one moment between them.
+   */
+  *read(file: FileHandle, first: Stat): Generator<void, FileReading> {
+    let before = first;
+    let previous: { size: number; key: Uint8Array } | undefined;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const size = previous === undefined || before.size < previous.size ? before.size : previous.size;
+      const key = yield* size <= maxWholeObjectBytes
+        ? this.#readWhole(file, size)
+        : this.#readChunks(file, size);
+      const after = this.#fileSystem.fstat(file);
+      if (key !== undefined) {
+        const stat = after.size === size ? after : { ...after, size };
+        if (sameContentStat(before, after) && after.size === size)
+          return { outcome: 'read', key, stat, steady: true };
+        if (previous?.size === size && equalBytes(previous.key, key)) {
+          return { outcome: 'read', key, stat, steady: false };
+        }
+        previous = { size, key };
+      }
+      before = after;
+    }
+    return { outcome: 'moved' };
+  }
+
+  *#readWhole(file: FileHandle, size: number): Generator<void, Uint8Array | undefined> {
+    if (this.#whole.length < prefix.length + size) {
+      this.#whole = new Uint8Array(
+        prefix.length + Math.min(maxWholeObjectBytes, Math.max(size, this.#whole.length * 2)),
+      );
+      this.#whole.set(prefix);
+    }
+    const end = prefix.length + size;
+    let at = prefix.length;
+    while (at < end) {
+      const count = this.#fileSystem.read(file, this.#whole.subarray(at, end), at - prefix.length);
+      if (count === 0) return undefined;
+      at += count;
+      this.bytesRead += count;
+      if (at < end) yield;
+    }
+    const key = sha256(this.#whole.subarray(0, end));
+    if (size > 0 && !this.#sink.has('file', key))
+      this.#sink.add('file', key, this.#whole.subarray(prefix.length, end));
+    return key;
+  }
+
+  *#readChunks(file: FileHandle, size: number): Generator<void, Uint8Array | undefined> {
+    this.#rolling ??= new Uint8Array(maximumChunkBytes + pieceBytes);
+    const buffer = this.#rolling;
+    const hash = startKey('file');
+    const chunks: ChunkRef[] = [];
+    let start = 0;
+    let end = 0;
+    let position = 0;
+    while (position < size || start < end) {
+      while (position < size && end - start < maximumChunkBytes) {
+        if (buffer.length - end < pieceBytes) {
+          buffer.copyWithin(0, start, end);
+          end -= start;
+          start = 0;
+        }
+        const room = buffer.subarray(end, end + Math.min(pieceBytes, size - position));
+        const count = this.#fileSystem.read(file, room, position);
+        if (count === 0) return undefined;
+        hash.update(room.subarray(0, count));
+        position += count;
+        end += count;
+        this.bytesRead += count;
+        yield;
+      }
+      const cut = findCut(buffer, start, end);
+      const bytes = buffer.subarray(start, cut);
+      const key = keyOf('chunk', bytes);
+      if (!this.#sink.has('chunk', key)) this.#sink.add('chunk', key, bytes);
+      chunks.push({ key, length: bytes.length });
+      start = cut;
+      yield;
+    }
+    const key = hash.digest();
+    if (!this.#sink.has('file', key)) {
+      this.#sink.add('chunklist', key, encodeChunkList({ kind: 'file', size, chunks }));
+    }
+    return key;
+  }
+}
+
+function sameContentStat(a: Stat, b: Stat): boolean {
+  return a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino;
+}

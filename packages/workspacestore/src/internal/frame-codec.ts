@@ -1,0 +1,111 @@
+import * as zlib from 'node:zlib';
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  gzipSync,
+  type ZlibOptions,
+} from 'node:zlib';
+
+import { UnsupportedFormatError } from '../errors.js';
+import { FormatFault } from './byte-reader.js';
+
+/** How frames are compressed when an archive is written. Readers take every one of them. */
+export type Compression = 'none' | 'gzip' | 'zstd' | 'brotli';
+
+/** The codec byte of a frame. */
+export const frameCodecs: Readonly<Record<Compression, number>> = { none: 0, gzip: 1, zstd: 2, brotli: 3 };
+
+/** Bytes of one sample that decides whether a large frame is worth compressing. */
+const sampleBytes = 32_768;
+
+interface Zstd {
+  zstdCompressSync?(bytes: Uint8Array): Uint8Array;
+  zstdDecompressSync?(bytes: Uint8Array, options: ZlibOptions): Uint8Array;
+}
+
+/** Tells whether this runtime can write a codec. */
+export function canCompress(compression: Compression): boolean {
+  return compression !== 'zstd' || (zlib as Zstd).zstdCompressSync !== undefined;
+}
+
+/** Compresses one frame; one that would not shrink by at least a thirty-second is stored as it is. */
+export function encodeFrame(raw: Uint8Array, compression: Compression): { codec: number; bytes: Uint8Array } {
+  const stored = { codec: frameCodecs.none, bytes: raw };
+  if (compression === 'none' || raw.length < 64) return stored;
+  if (raw.length >= 4 * sampleBytes) {
+    const middle = (raw.length - sampleBytes) >> 1;
+    const sample = raw.subarray(middle, middle + sampleBytes);
+    if (!pays(sample, compress(sample, compression))) return stored;
+  }
+  const bytes = compress(raw, compression);
+  return pays(raw, bytes) ? { codec: frameCodecs[compression], bytes } : stored;
+}
+
+function pays(raw: Uint8Array, compressed: Uint8Array): boolean {
+  return compressed.length <= raw.length - (raw.length >> 5);
+}
+
+function compress(raw: Uint8Array, compression: Exclude<Compression, 'none'>): Uint8Array {
+  switch (compression) {
+    case 'gzip':
+      // The window and memory of a level-1 stream over small frames: larger ones cost set-up time for nothing.
+      return gzipSync(raw, { level: 1, chunkSize: chunkSizeFor(raw.length) });
+    case 'brotli':
+      return brotliCompressSync(raw, {
+        chunkSize: chunkSizeFor(raw.length),
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: 1,
+          [constants.BROTLI_PARAM_SIZE_HINT]: raw.length,
+        },
+      });
+    case 'zstd': {
+      const { zstdCompressSync } = zlib as Zstd;
+      if (zstdCompressSync === undefined) throw new TypeError('zstd needs Node 22.15 or later to write');
+      return zstdCompressSync(raw);
+    }
+  }
+}
+
+/**
+ * Expands one frame. The declared raw length is enforced while inflating, so that a small frame cannot expand into a
+ * large one.
+ */
+export function decodeFrame(bytes: Uint8Array, codec: number, rawLength: number): Uint8Array {
+  if (codec === frameCodecs.none) {
+    if (bytes.length !== rawLength)
+      throw new FormatFault(`a stored frame of ${bytes.length} bytes, not ${rawLength}`);
+    return bytes;
+  }
+  const raw = inflate(bytes, codec, rawLength);
+  if (raw.length !== rawLength) throw new FormatFault(`a frame of ${raw.length} bytes, not ${rawLength}`);
+  return raw;
+}
+
+function inflate(bytes: Uint8Array, codec: number, rawLength: number): Uint8Array {
+  const options = { maxOutputLength: Math.max(rawLength, 1), chunkSize: chunkSizeFor(rawLength) };
+  try {
+    switch (codec) {
+      case frameCodecs.gzip:
+        return gunzipSync(bytes, options);
+      case frameCodecs.brotli:
+        return brotliDecompressSync(bytes, options);
+      case frameCodecs.zstd: {
+        const { zstdDecompressSync } = zlib as Zstd;
+        if (zstdDecompressSync === undefined) throw new UnsupportedFormatError('zstd', 'frame');
+        return zstdDecompressSync(bytes, options);
+      }
+      default:
+        throw new UnsupportedFormatError(`codec ${codec}`, 'frame');
+    }
+  } catch (error) {
+    if (UnsupportedFormatError.is(error)) throw error;
+    throw new FormatFault('a frame that cannot be expanded', { cause: error });
+  }
+}
+
+/** One output buffer of the right size, instead of many of 16 KiB. */
+function chunkSizeFor(length: number): number {
+  return Math.max(1024, Math.min(length + 64, 2 ** 20));
+}

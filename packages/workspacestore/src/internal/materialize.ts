@@ -1,0 +1,298 @@
+import { basename, dirname } from 'node:path';
+
+import { decodePathText, encodePathText, throwIfAborted } from '@holdfast/base';
+import {
+  Dir,
+  FileSystemError,
+  NameTakenError,
+  publishDirectory,
+  removeTree,
+  temporaryName,
+} from '@holdfast/durable';
+
+import type { SnapshotProgress } from '../capture-options.js';
+import {
+  DestNotEmptyError,
+  EntryNotFoundError,
+  MaterializeError,
+  NotDirectoryError,
+  PersistencePathError,
+  UnreadableError,
+} from '../errors.js';
+import type { Ref } from '../ref.js';
+import type { Tree, TreeEntry } from '../tree.js';
+import { fetchContents } from './content-fetch.js';
+import { byteText } from './entry-path.js';
+import { captureLive, checkCaptureOptions } from './live-capture.js';
+import { toLiveTree } from './live-tree.js';
+import type { ObjectTable } from './object-table.js';
+import { StagedTree } from './staged-tree.js';
+import type { StoreContext } from './store-context.js';
+import { differences } from './tree-comparison.js';
+import { canonicalize, lookAt, openTreeRoot, refuseOverlap } from './tree-root.js';
+
+export interface MaterializeOptions {
+  /** Path text of files or subtrees to build; the whole tree when absent. Directories above them come along. */
+  readonly paths?: readonly string[] | undefined;
+  /** Whether files and directories are made durable; default `true`. */
+  readonly sync?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: SnapshotProgress) => void) | undefined;
+}
+
+export interface Materialized {
+  readonly ref: Ref;
+  /** Absolute, parents resolved. */
+  readonly dest: string;
+  readonly stats: {
+    readonly entries: number;
+    readonly files: number;
+    /** Bytes of the tree's files. */
+    readonly bytes: number;
+    /** Bytes written; 0 when the destination was equal already. */
+    readonly bytesWritten: number;
+    readonly durationMs: number;
+    /** `unsupported` when the file system did not keep a mode. */
+    readonly modes: 'kept' | 'unsupported';
+  };
+}
+
+/** Builds a verified tree at a destination. */
+export async function materializeTree(
+  context: StoreContext,
+  tree: Tree,
+  table: ObjectTable,
+  dest: string,
+  options: MaterializeOptions,
+): Promise<Materialized> {
+  const started = context.clock.monotonic();
+  const entries = selectEntries(tree, options.paths);
+  try {
+    const built = await materializeAt(context, tree, entries, table, dest, options);
+    const files = entries.filter(({ kind }) => kind === 'file');
+    return {
+      ref: tree.ref,
+      dest: built.path,
+      stats: {
+        entries: entries.length,
+        files: files.length,
+        bytes: files.reduce((sum, { size }) => sum + size, 0),
+        bytesWritten: built.bytesWritten,
+        durationMs: context.clock.monotonic() - started,
+        modes: built.modesKept ? 'kept' : 'unsupported',
+      },
+    };
+  } catch (error) {
+    throwIfAborted(options.signal);
+    if (DestNotEmptyError.is(error) || NotDirectoryError.is(error) || PersistencePathError.is(error))
+      throw error;
+    throw new MaterializeError(tree.ref, dest, { cause: error });
+  }
+}
+
+interface Built {
+  readonly path: string;
+  readonly bytesWritten: number;
+  readonly modesKept: boolean;
+}
+
+// 1. The destination is looked at: missing or empty goes on, anything else is compared and never touched.
+// 2. The tree is built in a sibling directory, verified as it is written, and synced.
+// 3. The sibling is renamed to the destination: point of no return. 4. The parent is synced.
+async function materializeAt(
+  context: StoreContext,
+  tree: Tree,
+  entries: readonly TreeEntry[],
+  table: ObjectTable,
+  dest: string,
+  options: MaterializeOptions,
+): Promise<Built> {
+  const { fileSystem } = context;
+  const path = canonicalize(fileSystem, dest);
+  if (path === undefined) throw new NotDirectoryError(dirname(dest), 'missing');
+  refuseOverlap(path, context.storagePaths);
+  const found = lookAtDestination(context, path);
+  if (found === 'occupied') return await compareDestination(context, tree, entries, path, options);
+  const parent = Dir.openRoot(fileSystem, dirname(path));
+  try {
+    const name = Buffer.from(basename(path));
+    const staging = stageBeside(parent, context);
+    if (staging === undefined) return await buildInside(context, tree, entries, table, path, options);
+    try {
+      const result = await build(context, tree, entries, table, staging.dir, options);
+      staging.dir.close();
+      await publishDirectory(parent, staging.name, name, { contentSynced: true, signal: options.signal });
+      return { path, ...result };
+    } catch (error) {
+      staging.dir.close();
+      await discard(parent, staging.name);
+      if (NameTakenError.is(error)) throw new DestNotEmptyError(path, tree.treeKey, undefined, []);
+      if (found === 'empty' && isImmovable(error))
+        return await buildInside(context, tree, entries, table, path, options);
+      throw error;
+    }
+  } finally {
+    parent.close();
+  }
+}
+
+function lookAtDestination(context: StoreContext, path: string): 'missing' | 'empty' | 'occupied' {
+  const { fileSystem } = context;
+  try {
+    const root = openTreeRoot(fileSystem, path);
+    try {
+      return root.dir.list().length === 0 ? 'empty' : 'occupied';
+    } finally {
+      root[Symbol.dispose]();
+    }
+  } catch (error) {
+    if (NotDirectoryError.is(error) && lookAt(fileSystem, path) === 'missing') return 'missing';
+    throw error;
+  }
+}
+
+/** A fresh directory beside the destination; `undefined` where this user may not make one. */
+function stageBeside(
+  parent: Dir,
+  context: StoreContext,
+): { readonly name: Uint8Array; readonly dir: Dir } | undefined {
+  const name = temporaryName('trash', { random: context.random });
+  try {
+    parent.mkdir(name, 0o700);
+  } catch (error) {
+    if (FileSystemError.is(error) && ['EACCES', 'EPERM', 'EROFS'].includes(error.errno)) return undefined;
+    throw error;
+  }
+  return { name, dir: parent.openDir(name) };
+}
+
+/** The destination itself has to stay: a mount point, or a parent that is not ours. */
+async function buildInside(
+  context: StoreContext,
+  tree: Tree,
+  entries: readonly TreeEntry[],
+  table: ObjectTable,
+  path: string,
+  options: MaterializeOptions,
+): Promise<Built> {
+  const root = openTreeRoot(context.fileSystem, path);
+  try {
+    const before = new Set(root.dir.list().map(byteText));
+    if (before.size > 0) throw new DestNotEmptyError(path, tree.treeKey, undefined, [...before]);
+    try {
+      return { path, ...(await build(context, tree, entries, table, root.dir, options)) };
+    } catch (error) {
+      const ours = entries.filter((entry) => !entry.path.includes(0x2f));
+      for (const entry of ours) await discard(root.dir, entry.path);
+      throw error;
+    }
+  } finally {
+    root[Symbol.dispose]();
+  }
+}
+
+async function build(
+  context: StoreContext,
+  tree: Tree,
+  entries: readonly TreeEntry[],
+  table: ObjectTable,
+  dir: Dir,
+  options: MaterializeOptions,
+): Promise<{ bytesWritten: number; modesKept: boolean }> {
+  const staged = new StagedTree(dir, options.sync ?? true);
+  try {
+    const directories = entries.filter(({ kind }) => kind === 'directory');
+    for (const entry of directories) staged.addDirectory(entry);
+    throwIfAborted(options.signal);
+    for (const entry of entries) if (entry.kind === 'symlink') staged.addSymlink(entry);
+    const files = entries.filter(({ kind }) => kind === 'file');
+    const progress = { entries: entries.length, files: 0, bytes: 0, filesRead: 0, bytesRead: 0 };
+    await fetchContents(
+      context.reader,
+      files.map((entry) => ({ entry, ref: tree.ref, table })),
+      {
+        whole: (entry, bytes) => {
+          progress.files += 1;
+          return staged.addFile(entry, bytes);
+        },
+        pieces: async (entry, pieces) => {
+          progress.files += 1;
+          await staged.addPieces(entry, pieces);
+        },
+      },
+      {
+        signal: options.signal,
+        onRest: () => {
+          options.onProgress?.({ phase: 'writing', ...progress, bytes: staged.bytesWritten });
+        },
+      },
+    );
+    options.onProgress?.({ phase: 'syncing', ...progress, bytes: staged.bytesWritten });
+    await staged.finish(directories, tree.rootMode);
+    throwIfAborted(options.signal);
+    return { bytesWritten: staged.bytesWritten, modesKept: staged.modesKept };
+  } finally {
+    await staged.settle().catch(() => undefined);
+    staged.close();
+  }
+}
+
+/** A destination with something in it: equal is success, different is an error, and nothing is touched either way. */
+async function compareDestination(
+  context: StoreContext,
+  tree: Tree,
+  entries: readonly TreeEntry[],
+  path: string,
+  options: MaterializeOptions,
+): Promise<Built> {
+  const capture = {
+    ignore: tree.ignore,
+    reserved: tree.omitted.map((omitted) => encodePathText(omitted.path)),
+    onUnreadable: 'omit',
+    signal: options.signal,
+  } as const;
+  const root = openTreeRoot(context.fileSystem, path);
+  try {
+    const { ino } = root.dir.stat();
+    const state = context.roots.get(root.path, ino);
+    const nowhere = { has: () => true, add: () => undefined, full: false, flush: () => Promise.resolve() };
+    const rules = checkCaptureOptions(context, capture);
+    const result = await captureLive(context, root, rules, capture, state?.table, nowhere);
+    context.roots.set(root.path, { ino, table: result.table, committed: state?.committed });
+    const live = toLiveTree(result);
+    const found = differences(tree.rootMode, entries, live);
+    if (found.length === 0) return { path, bytesWritten: 0, modesKept: true };
+    throw new DestNotEmptyError(path, tree.treeKey, live.treeKey, found);
+  } catch (error) {
+    if (UnreadableError.is(error)) throw new DestNotEmptyError(path, tree.treeKey, undefined, [error.path]);
+    throw error;
+  } finally {
+    root[Symbol.dispose]();
+  }
+}
+
+/** Entries at and below the wanted paths, and the directories above them. */
+function selectEntries(tree: Tree, paths: readonly string[] | undefined): readonly TreeEntry[] {
+  if (paths === undefined) return tree.entries;
+  const wanted = paths.map((path) => ({ path, text: byteText(decodePathText(path.replace(/\/+$/, ''))) }));
+  const chosen = tree.entries.filter((entry) => {
+    const text = byteText(entry.path);
+    return wanted.some((want) => {
+      if (text === want.text || text.startsWith(`${want.text}/`)) return true;
+      return entry.kind === 'directory' && want.text.startsWith(`${text}/`);
+    });
+  });
+  const known = new Set(chosen.map((entry) => byteText(entry.path)));
+  const missing = wanted.find((want) => !known.has(want.text));
+  if (missing !== undefined) throw new EntryNotFoundError(tree.ref, missing.path, 'entry');
+  return chosen;
+}
+
+async function discard(parent: Dir, name: Uint8Array): Promise<void> {
+  // The failure that led here is the one to report; what cannot be removed now is found by the next sweep.
+  await removeTree(parent, name).catch(() => false);
+}
+
+function isImmovable(error: unknown): boolean {
+  return FileSystemError.is(error) && (error.errno === 'EBUSY' || error.errno === 'EXDEV');
+}

@@ -1,0 +1,38 @@
+import { HoldfastError, throwIfAborted } from '@holdfast/base';
+
+import type { ScanOptions } from '../capture-options.js';
+import { SnapshotError } from '../errors.js';
+import type { LiveTree } from '../tree.js';
+import { captureLive, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
+import { toLiveTree } from './live-tree.js';
+import type { StoreContext } from './store-context.js';
+
+/** A sink that stores nothing. */
+const nowhere = {
+  has: () => true,
+  add: () => undefined,
+  full: false,
+  flush: () => Promise.resolve(),
+};
+
+/** Reads a live directory as a snapshot would, without storing anything. What it learns speeds up the next capture. */
+export async function scanLive(context: StoreContext, root: string, options: ScanOptions): Promise<LiveTree> {
+  const asked = { ...options, ignore: options.ignore ?? options.target?.ignore };
+  const rules = checkCaptureOptions(context, asked);
+  try {
+    const opened = openCaptureRoot(context, root, asked);
+    try {
+      const { ino } = opened.dir.stat();
+      const state = context.roots.get(opened.path, ino);
+      const result = await captureLive(context, opened, rules, asked, state?.table, nowhere);
+      context.roots.set(opened.path, { ino, table: result.table, committed: state?.committed });
+      return toLiveTree(result);
+    } finally {
+      opened[Symbol.dispose]();
+    }
+  } catch (error) {
+    throwIfAborted(options.signal);
+    if (error instanceof HoldfastError && error.code.startsWith('WORKSPACE_')) throw error;
+    throw new SnapshotError(root, { cause: error });
+  }
+}

@@ -1,0 +1,207 @@
+import { encodePathText, HoldfastError, throwIfAborted } from '@holdfast/base';
+
+import type { SnapshotOptions, SnapshotResult } from '../capture-options.js';
+import { CollectedError, IntegrityError, RefNotFoundError, SnapshotError } from '../errors.js';
+import { parseRef, type Ref, refOfRootKey } from '../ref.js';
+import type { OmittedEntry } from '../tree.js';
+import type { CaptureResult } from './capture-types.js';
+import { type CheckedRules, captureLive, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
+import { addObject } from './object-adding.js';
+import { keyText } from './object-key.js';
+import { ObjectTable } from './object-table.js';
+import type { ArchiveRef, CommitRecord } from './record.js';
+import { encodeRoot } from './root-object.js';
+import type { RootState } from './root-state.js';
+import { SnapshotSink } from './snapshot-sink.js';
+import { openSnapshot, type StoreContext } from './store-context.js';
+import { holdOf } from './store-keys.js';
+import type { TreeRoot } from './tree-root.js';
+
+/** Times that a snapshot is repeated because a collection took archives that it relied on. */
+const maxRepeats = 3;
+
+/** Captures a root and commits it. What is not one of our own facts is wrapped in a `SnapshotError`. */
+export async function takeSnapshot(
+  context: StoreContext,
+  root: string,
+  options: SnapshotOptions,
+): Promise<SnapshotResult> {
+  const rules = checkCaptureOptions(context, options);
+  const base = options.base === undefined ? undefined : parseRef(options.base);
+  const started = context.clock.monotonic();
+  try {
+    const opened = openCaptureRoot(context, root, options);
+    try {
+      const avoid = new Set<string>();
+      for (let repeat = 0; ; repeat += 1) {
+        const result = await attempt(context, opened, rules, options, base, avoid, started);
+        if (!('absent' in result)) return result;
+        for (const name of result.absent) avoid.add(name);
+        if (repeat === maxRepeats)
+          throw new CollectedError(base ?? 'a new snapshot', [...avoid][0] ?? 'its own');
+      }
+    } finally {
+      opened[Symbol.dispose]();
+    }
+  } catch (error) {
+    throwIfAborted(options.signal);
+    if (error instanceof HoldfastError && error.code.startsWith('WORKSPACE_')) throw error;
+    throw new SnapshotError(root, { cause: error });
+  }
+}
+
+// 1. Capture; archives are put, durably, as they fill.
+// 2. Every archive that the record will name is proved: not condemned and there, after this writer registered.
+// 3. The commit slot is won: point of no return.
+// 4. The copy under the ref is durable; ref and hold are returned.
+async function attempt(
+  context: StoreContext,
+  root: TreeRoot,
+  rules: CheckedRules,
+  options: SnapshotOptions,
+  base: Ref | undefined,
+  avoid: ReadonlySet<string>,
+  started: number,
+): Promise<SnapshotResult | { readonly absent: ReadonlySet<string> }> {
+  const ino = root.dir.stat().ino;
+  const state = context.roots.get(root.path, ino);
+  const start = await startingPoint(context, state, base, avoid, options);
+  const sink = new SnapshotSink(start.closure, context.compression);
+  const flush = async (): Promise<void> => {
+    await sink.flush(context.archives, context.log, options);
+  };
+  const destination = {
+    has: sink.has.bind(sink),
+    add: sink.add.bind(sink),
+    get full() {
+      return sink.full;
+    },
+    flush,
+  };
+  const result = await captureLive(context, root, rules, options, state?.table, destination);
+  const rootKey = addObject(sink, 'root', encodeRootOf(result, rules));
+  const ref = refOfRootKey(keyText(rootKey));
+  const finish = (hold: string): SnapshotResult =>
+    describe(ref, hold, result, sink, context.clock.monotonic() - started);
+  if (ref === base && start.hold !== undefined && sink.isEmpty) {
+    context.roots.set(root.path, {
+      ino,
+      table: result.table,
+      committed: { ref, hold: start.hold, closure: start.closure },
+    });
+    return finish(start.hold);
+  }
+  await flush();
+  const archives = [...start.closure.archives.map((archive) => archive.ref), ...sink.archives];
+  const proof = await context.log.prove(
+    archives.map(({ name }) => name),
+    options,
+  );
+  if (proof.absent.size > 0) return { absent: proof.absent };
+  const record = {
+    kind: 'commit',
+    ref,
+    archives,
+    stats: {
+      entries: result.totals.entries,
+      files: result.totals.files,
+      bytes: result.totals.bytes,
+      stored: sink.bytesStored,
+    },
+  } satisfies Omit<CommitRecord, 'writer' | 'slot' | 'released'>;
+  const won = await context.log.put(record, proof, options);
+  if (won === undefined) {
+    // Retired: register again and look at every archive once more.
+    const again = await context.log.prove(
+      archives.map(({ name }) => name),
+      options,
+    );
+    return { absent: again.absent };
+  }
+  try {
+    await context.records.putCopy({ ...record, ...won, released: [] }, won.bytes, {});
+  } catch (error) {
+    // Nobody will ever name this commit: it need not be kept.
+    context.log.release(won.hold);
+    throw error;
+  }
+  const closure = await extend(context, start.closure, sink.archives);
+  context.roots.set(root.path, { ino, table: result.table, committed: { ref, hold: won.hold, closure } });
+  return finish(won.hold);
+}
+
+interface StartingPoint {
+  readonly closure: ObjectTable;
+  /** Hold of the base's record, when that was found. */
+  readonly hold: string | undefined;
+}
+
+/** The archives that a new snapshot can build on: those of the last one, and those of the base. */
+async function startingPoint(
+  context: StoreContext,
+  state: RootState | undefined,
+  base: Ref | undefined,
+  avoid: ReadonlySet<string>,
+  options: SnapshotOptions,
+): Promise<StartingPoint> {
+  const committed = state?.committed;
+  const known = committed === undefined ? new ObjectTable() : without(committed.closure, avoid);
+  if (base === undefined) return { closure: known, hold: undefined };
+  if (base === committed?.ref) return { closure: known, hold: avoid.size > 0 ? undefined : committed.hold };
+  try {
+    const opened = await openSnapshot(context, base, options);
+    const closure = without(opened.table, avoid);
+    for (const archive of known.archives) closure.add(archive);
+    return { closure, hold: avoid.size > 0 ? undefined : holdOf(opened.record.writer, opened.record.slot) };
+  } catch (error) {
+    // Without its base a snapshot is larger, not wrong.
+    if (!(RefNotFoundError.is(error) || CollectedError.is(error) || IntegrityError.is(error))) throw error;
+    return { closure: known, hold: undefined };
+  }
+}
+
+/** Leaves out archives that may not be relied on, so that what was in them is uploaded again. */
+function without(closure: ObjectTable, avoid: ReadonlySet<string>): ObjectTable {
+  if (!closure.archives.some((archive) => avoid.has(archive.ref.name))) return closure;
+  const rest = new ObjectTable();
+  for (const archive of closure.archives) if (!avoid.has(archive.ref.name)) rest.add(archive);
+  return rest;
+}
+
+async function extend(
+  context: StoreContext,
+  closure: ObjectTable,
+  added: readonly ArchiveRef[],
+): Promise<ObjectTable> {
+  for (const archive of added) {
+    const opened = await context.archives.open(archive, {});
+    if (opened !== undefined) closure.add(opened);
+  }
+  return closure;
+}
+
+function encodeRootOf(result: CaptureResult, rules: CheckedRules): Uint8Array {
+  const omitted = result.omitted.filter((entry) => entry.reason !== 'ignored') as readonly OmittedEntry[];
+  return encodeRoot({ treeKey: result.treeKey, mode: result.rootMode, omitted, rules: rules.ignore.rules });
+}
+
+function describe(
+  ref: Ref,
+  hold: string,
+  result: CaptureResult,
+  sink: SnapshotSink,
+  durationMs: number,
+): SnapshotResult {
+  return {
+    ref,
+    hold,
+    stats: { ...result.totals, bytesStored: sink.bytesStored, durationMs },
+    coverage: {
+      omitted: result.omitted
+        .filter(({ reason }) => reason !== 'ignored')
+        .map(({ path, reason }) => ({ path: encodePathText(path), reason })),
+      dropped: result.dropped.map(({ path, what }) => ({ path: encodePathText(path), what })),
+      raced: result.raced.map(encodePathText),
+    },
+  };
+}

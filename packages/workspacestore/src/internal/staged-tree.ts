@@ -1,0 +1,168 @@
+import { encodePathText } from '@holdfast/base';
+import { Dir, type File } from '@holdfast/durable';
+
+import type { TreeEntry } from '../tree.js';
+import { byteText, textBytes } from './entry-path.js';
+
+/** Directories kept open at a time. */
+const openDirectories = 64;
+
+/** Syncs that run at a time. */
+const parallelSyncs = 16;
+
+const ownerBits = 0o700;
+
+/**
+ * Writes a tree below one open directory. Every name is created inside a directory that is held open; nothing is
+ * resolved through a path.
+ */
+export class StagedTree {
+  readonly #root: Dir;
+  readonly #sync: boolean;
+  readonly #open = new Map<string, Dir>();
+  readonly #syncs = new Set<Promise<void>>();
+  #syncFailure: { readonly error: unknown } | undefined;
+  /** `false` once a mode did not stick. */
+  modesKept = true;
+  bytesWritten = 0;
+
+  constructor(root: Dir, sync: boolean) {
+    this.#root = root;
+    this.#sync = sync;
+  }
+
+  /** Makes a directory; one that its owner could not work in gets its mode in `finish`. */
+  addDirectory(entry: TreeEntry): void {
+    const { parent, name } = split(entry.path);
+    const dir = this.#directory(parent);
+    dir.mkdir(name, entry.mode | ownerBits);
+    const made = dir.openDir(name);
+    try {
+      this.#setMode(made, entry.mode | ownerBits);
+    } catch (error) {
+      made.close();
+      throw error;
+    }
+    this.#remember(byteText(entry.path), made);
+  }
+
+  addSymlink(entry: TreeEntry): void {
+    const { parent, name } = split(entry.path);
+    this.#directory(parent).symlink(entry.target as Uint8Array, name);
+  }
+
+  /** Writes a whole file. */
+  addFile(entry: TreeEntry, bytes: Uint8Array): Promise<void> | undefined {
+    const file = this.#create(entry);
+    try {
+      if (bytes.length > 0) file.write(bytes, 0);
+      this.bytesWritten += bytes.length;
+      this.#setMode(file, entry.mode);
+      return this.#syncLater(file);
+    } finally {
+      file.close();
+    }
+  }
+
+  /** Writes a file in pieces. */
+  async addPieces(entry: TreeEntry, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    const file = this.#create(entry);
+    try {
+      let position = 0;
+      for await (const piece of pieces) {
+        file.write(piece, position);
+        position += piece.length;
+        this.bytesWritten += piece.length;
+      }
+      this.#setMode(file, entry.mode);
+      await this.#syncLater(file);
+    } finally {
+      file.close();
+    }
+  }
+
+  /** Syncs the directories and gives those their modes that had to wait, deepest first; the root last. */
+  async finish(directories: readonly TreeEntry[], rootMode: number): Promise<void> {
+    for (const entry of [...directories].reverse()) {
+      const final = (entry.mode & ownerBits) === ownerBits;
+      if (!this.#sync && final) continue;
+      const dir = this.#directory(entry.path);
+      if (!final) this.#setMode(dir, entry.mode);
+      if (this.#sync) await this.#syncLater(dir);
+      this.#forget(byteText(entry.path));
+    }
+    this.#setMode(this.#root, rootMode);
+    if (this.#sync) await this.#syncLater(this.#root);
+    await this.settle();
+  }
+
+  /** Waits for every sync that was started. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#syncs);
+    if (this.#syncFailure !== undefined) throw this.#syncFailure.error;
+  }
+
+  close(): void {
+    for (const dir of this.#open.values()) dir.close();
+    this.#open.clear();
+  }
+
+  #create(entry: TreeEntry): File {
+    const { parent, name } = split(entry.path);
+    return this.#directory(parent).createFile(name, entry.mode);
+  }
+
+  #setMode(node: Dir | File, mode: number): void {
+    if ((node.stat().mode & 0o777) === mode) return;
+    node.chmod(mode);
+    if ((node.stat().mode & 0o777) !== mode) this.modesKept = false;
+  }
+
+  #syncLater(node: Dir | File): Promise<void> | undefined {
+    if (!this.#sync) return undefined;
+    const running: Promise<void> = node.syncLater().then(
+      () => {
+        this.#syncs.delete(running);
+      },
+      (error: unknown) => {
+        this.#syncs.delete(running);
+        this.#syncFailure ??= { error };
+      },
+    );
+    this.#syncs.add(running);
+    if (this.#syncs.size < parallelSyncs) return undefined;
+    return Promise.race(this.#syncs);
+  }
+
+  #directory(path: Uint8Array): Dir {
+    if (path.length === 0) return this.#root;
+    const text = byteText(path);
+    const known = this.#open.get(text);
+    if (known !== undefined) return known;
+    const { parent, name } = split(path);
+    const dir = this.#directory(parent).openDir(name);
+    this.#remember(text, dir);
+    return dir;
+  }
+
+  #remember(text: string, dir: Dir): void {
+    this.#open.set(text, dir);
+    for (const oldest of this.#open.keys()) {
+      if (this.#open.size <= openDirectories) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(text: string): void {
+    this.#open.get(text)?.close();
+    this.#open.delete(text);
+  }
+}
+
+/** Splits a path into its directory and its name. */
+export function split(path: Uint8Array): { readonly parent: Uint8Array; readonly name: Uint8Array } {
+  const slash = path.lastIndexOf(0x2f);
+  if (slash === -1) return { parent: textBytes(''), name: path };
+  if (slash === path.length - 1) throw new TypeError(`path ${encodePathText(path)} ends in a slash`);
+  return { parent: path.subarray(0, slash), name: path.subarray(slash + 1) };
+}

@@ -1,0 +1,249 @@
+import type { NodeKind, Stat } from '@holdfast/durable';
+
+import type { EntryKind } from '../tree.js';
+import { keyLength } from './object-key.js';
+
+/** Kinds by their code in a stat table. */
+const entryKinds: readonly EntryKind[] = ['directory', 'file', 'symlink'];
+
+/** A row's content was read too shortly after the node's last change to trust its signature. */
+export const racyFlag = 1;
+
+interface Columns {
+  kind: Uint8Array;
+  flags: Uint8Array;
+  mode: Uint16Array;
+  nameLength: Uint16Array;
+  nameOffset: Uint32Array;
+  /** Directories: number of the first child row. Symlinks: offset of the target. */
+  first: Uint32Array;
+  /** Directories: children. Symlinks: length of the target. */
+  count: Uint32Array;
+  nlink: Uint32Array;
+  size: Float64Array;
+  ino: BigUint64Array;
+  mtimeNs: BigInt64Array;
+  ctimeNs: BigInt64Array;
+  keys: Uint8Array;
+}
+
+/**
+ * The captured entries of one tree with their signatures and keys, in flat columns (about 100 bytes an entry). Row 0 is
+ * the root; the children of a directory are neighbours, in byte order of their names.
+ */
+export class StatTable {
+  #columns: Columns = makeColumns(64);
+  #capacity = 64;
+  #rows = 0;
+  #heap = new Uint8Array(1024);
+  #heapLength = 0;
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Adds `count` rows and returns the number of the first. */
+  allocate(count: number): number {
+    const first = this.#rows;
+    this.#rows += count;
+    if (this.#rows > this.#capacity) this.#grow();
+    return first;
+  }
+
+  /** Takes back rows at the end that were not needed. */
+  truncate(rows: number): void {
+    this.#rows = rows;
+  }
+
+  setNode(row: number, name: Uint8Array, kind: EntryKind, stat: Stat): void {
+    const c = this.#columns;
+    c.kind[row] = entryKinds.indexOf(kind);
+    c.flags[row] = 0;
+    c.mode[row] = stat.mode;
+    c.nameLength[row] = name.length;
+    c.nameOffset[row] = this.#keep(name);
+    c.first[row] = 0;
+    c.count[row] = 0;
+    c.nlink[row] = stat.nlink;
+    c.size[row] = stat.size;
+    c.ino[row] = stat.ino;
+    c.mtimeNs[row] = stat.mtimeNs;
+    c.ctimeNs[row] = stat.ctimeNs;
+  }
+
+  setKey(row: number, key: Uint8Array): void {
+    this.#columns.keys.set(key, row * keyLength);
+  }
+
+  setFlags(row: number, flags: number): void {
+    this.#columns.flags[row] = flags;
+  }
+
+  setChildren(row: number, first: number, count: number): void {
+    this.#columns.first[row] = first;
+    this.#columns.count[row] = count;
+  }
+
+  setTarget(row: number, target: Uint8Array): void {
+    this.#columns.first[row] = this.#keep(target);
+    this.#columns.count[row] = target.length;
+  }
+
+  kind(row: number): EntryKind {
+    return entryKinds[this.#columns.kind[row] as number] as EntryKind;
+  }
+
+  flags(row: number): number {
+    return this.#columns.flags[row] as number;
+  }
+
+  /** All mode bits of the node, set-id and sticky included. */
+  mode(row: number): number {
+    return this.#columns.mode[row] as number;
+  }
+
+  size(row: number): number {
+    return this.#columns.size[row] as number;
+  }
+
+  nlink(row: number): number {
+    return this.#columns.nlink[row] as number;
+  }
+
+  ino(row: number): bigint {
+    return this.#columns.ino[row] as bigint;
+  }
+
+  mtimeNs(row: number): bigint {
+    return this.#columns.mtimeNs[row] as bigint;
+  }
+
+  ctimeNs(row: number): bigint {
+    return this.#columns.ctimeNs[row] as bigint;
+  }
+
+  first(row: number): number {
+    return this.#columns.first[row] as number;
+  }
+
+  count(row: number): number {
+    return this.#columns.count[row] as number;
+  }
+
+  /** A view on the row's key. */
+  key(row: number): Uint8Array {
+    return this.#columns.keys.subarray(row * keyLength, (row + 1) * keyLength);
+  }
+
+  /** A view on the row's name, good until rows are added. */
+  name(row: number): Uint8Array {
+    const at = this.#columns.nameOffset[row] as number;
+    return this.#heap.subarray(at, at + (this.#columns.nameLength[row] as number));
+  }
+
+  /** A view on a symlink's target, good until rows are added. */
+  target(row: number): Uint8Array {
+    const at = this.first(row);
+    return this.#heap.subarray(at, at + this.count(row));
+  }
+
+  /** Orders the row's name against `name` by bytes. */
+  compareName(row: number, name: Uint8Array): number {
+    const at = this.#columns.nameOffset[row] as number;
+    const length = this.#columns.nameLength[row] as number;
+    const common = Math.min(length, name.length);
+    for (let i = 0; i < common; i += 1) {
+      const difference = (this.#heap[at + i] as number) - (name[i] as number);
+      if (difference !== 0) return difference;
+    }
+    return length - name.length;
+  }
+
+  /** Tells whether the node still looks as it did when the row was made. */
+  sameSignature(row: number, stat: Stat): boolean {
+    const c = this.#columns;
+    return (
+      entryKinds[c.kind[row] as number] === stat.kind &&
+      c.size[row] === stat.size &&
+      c.mtimeNs[row] === stat.mtimeNs &&
+      c.ctimeNs[row] === stat.ctimeNs &&
+      c.ino[row] === stat.ino &&
+      c.nlink[row] === stat.nlink &&
+      c.mode[row] === stat.mode
+    );
+  }
+
+  /** The parts that make up the table, for saving. */
+  toParts(): Uint8Array[] {
+    const parts: Uint8Array[] = [];
+    for (const [name, column] of Object.entries(this.#columns) as [keyof Columns, Columns[keyof Columns]][]) {
+      const used = column.subarray(0, name === 'keys' ? this.#rows * keyLength : this.#rows);
+      parts.push(new Uint8Array(used.buffer, used.byteOffset, used.byteLength));
+    }
+    parts.push(this.#heap.subarray(0, this.#heapLength));
+    return parts;
+  }
+
+  /** Makes a table of the bytes of `toParts`, joined; `undefined` when the lengths do not fit. */
+  static fromBytes(rows: number, bytes: Uint8Array): StatTable | undefined {
+    const table = new StatTable();
+    const columns = makeColumns(rows);
+    let offset = 0;
+    for (const column of Object.values(columns) as Columns[keyof Columns][]) {
+      const target = new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+      if (offset + target.length > bytes.length) return undefined;
+      target.set(bytes.subarray(offset, offset + target.length));
+      offset += target.length;
+    }
+    table.#columns = columns;
+    table.#capacity = rows;
+    table.#rows = rows;
+    table.#heap = bytes.slice(offset);
+    table.#heapLength = table.#heap.length;
+    return table;
+  }
+
+  #keep(bytes: Uint8Array): number {
+    const at = this.#heapLength;
+    if (at + bytes.length > this.#heap.length) {
+      const grown = new Uint8Array(Math.max(this.#heap.length * 2, at + bytes.length));
+      grown.set(this.#heap.subarray(0, at));
+      this.#heap = grown;
+    }
+    this.#heap.set(bytes, at);
+    this.#heapLength += bytes.length;
+    return at;
+  }
+
+  #grow(): void {
+    this.#capacity = Math.max(this.#capacity * 2, this.#rows);
+    const grown = makeColumns(this.#capacity);
+    for (const name of Object.keys(grown) as (keyof Columns)[]) {
+      (grown[name] as Uint8Array).set(this.#columns[name] as Uint8Array);
+    }
+    this.#columns = grown;
+  }
+}
+
+function makeColumns(rows: number): Columns {
+  return {
+    kind: new Uint8Array(rows),
+    flags: new Uint8Array(rows),
+    mode: new Uint16Array(rows),
+    nameLength: new Uint16Array(rows),
+    nameOffset: new Uint32Array(rows),
+    first: new Uint32Array(rows),
+    count: new Uint32Array(rows),
+    nlink: new Uint32Array(rows),
+    size: new Float64Array(rows),
+    ino: new BigUint64Array(rows),
+    mtimeNs: new BigInt64Array(rows),
+    ctimeNs: new BigInt64Array(rows),
+    keys: new Uint8Array(rows * keyLength),
+  };
+}
+
+/** Tells whether a node is captured at all, by its kind. */
+export function capturedKind(kind: NodeKind): EntryKind | undefined {
+  return kind === 'file' || kind === 'directory' || kind === 'symlink' ? kind : undefined;
+}

@@ -1,0 +1,51 @@
+import type { Clock, Random } from '@holdfast/base';
+import type { Blobs } from '@holdfast/blobs';
+import type { FileSystem } from '@holdfast/durable';
+
+import type { Limits } from '../limits.js';
+import type { Ref } from '../ref.js';
+import type { ArchiveStore } from './archive-store.js';
+import type { Compression } from './frame-codec.js';
+import type { ObjectReader } from './object-reader.js';
+import type { ObjectTable } from './object-table.js';
+import type { CommitRecord } from './record.js';
+import type { RecordStore } from './record-store.js';
+import type { RootStates } from './root-state.js';
+import type { WriterLog } from './writer-log.js';
+
+/** What every operation of an open store shares. */
+export interface StoreContext {
+  readonly blobs: Blobs;
+  readonly fileSystem: FileSystem;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly compression: Compression;
+  readonly archives: ArchiveStore;
+  readonly records: RecordStore;
+  readonly reader: ObjectReader;
+  readonly log: WriterLog;
+  readonly roots: RootStates;
+  /** Canonical local directories that the store writes to. */
+  readonly storagePaths: readonly string[];
+}
+
+/** A snapshot with everything it takes to read it. */
+export interface OpenSnapshot {
+  readonly record: CommitRecord;
+  readonly table: ObjectTable;
+}
+
+interface Options {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Opens any record of a ref whose archives are all there.
+ * @throws RefNotFoundError, CollectedError or IntegrityError.
+ */
+export async function openSnapshot(context: StoreContext, ref: Ref, options: Options): Promise<OpenSnapshot> {
+  return await context.records.useAny(ref, options, async (record) => {
+    return { record, table: await context.archives.openClosure(ref, record.archives, options) };
+  });
+}

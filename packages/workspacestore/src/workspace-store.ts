@@ -1,0 +1,296 @@
+import { type Clock, type Random, systemClock, systemRandom, throwIfAborted } from '@holdfast/base';
+import type { Blobs } from '@holdfast/blobs';
+import { type FileSystem, nodeFileSystem } from '@holdfast/durable';
+
+import type { ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
+import {
+  AmbiguousRefError,
+  EntryNotFoundError,
+  IntegrityError,
+  RefNotFoundError,
+  WorkspaceClosedError,
+} from './errors.js';
+import { ArchiveStore } from './internal/archive-store.js';
+import { contentOf, fetchContents, type WantedFile } from './internal/content-fetch.js';
+import { type Compression, canCompress } from './internal/frame-codec.js';
+import { type Materialized, type MaterializeOptions, materializeTree } from './internal/materialize.js';
+import { keyBytes } from './internal/object-key.js';
+import { ObjectReader } from './internal/object-reader.js';
+import { ObjectTable } from './internal/object-table.js';
+import { OpenSnapshots } from './internal/open-snapshots.js';
+import type { WriterSession } from './internal/record.js';
+import { RecordStore } from './internal/record-store.js';
+import { RootStates } from './internal/root-state.js';
+import { scanLive } from './internal/scan.js';
+import { takeSnapshot } from './internal/snapshot.js';
+import { openSnapshot, type StoreContext } from './internal/store-context.js';
+import { readTree } from './internal/tree-reading.js';
+import { type ListRow, TreeRows, toListRow } from './internal/tree-rows.js';
+import { WriterLog } from './internal/writer-log.js';
+import { completeLimits, defaultLimits, type Limits } from './limits.js';
+import { InvalidRefError, parseRef, type Ref, refOfRootKey, tryParseRef } from './ref.js';
+import type { LiveTree, Tree, TreeEntry } from './tree.js';
+
+export interface WorkspaceStoreOptions {
+  /** Limits that differ from {@link defaultLimits}; they hold for captures and for what is read. */
+  readonly limits?: Partial<Limits> | undefined;
+  /** A private directory for what speeds things up; losing it costs time only. */
+  readonly cacheDirectory?: string | undefined;
+  /** How new frames are compressed; default `gzip`. `zstd` needs Node 22.15 or later to write. */
+  readonly compression?: Compression | undefined;
+  readonly fileSystem?: FileSystem | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  /** The session that writes, recorded for operators. */
+  readonly session?: WriterSession | undefined;
+}
+
+export interface SignalOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Takes one file's content. Its bytes have been proved against the entry's key before the stream ends. */
+export type ContentSink = (entry: TreeEntry, chunks: AsyncIterable<Uint8Array>) => Promise<void>;
+
+/**
+ * Immutable, content-addressed snapshots of directories over any `Blobs`.
+ *
+ * Does not own the blobs it is given: closing it ends its writer log and leaves them open. After `close` every method
+ * rejects with `WorkspaceClosedError`.
+ */
+export class WorkspaceStore implements AsyncDisposable {
+  readonly #context: StoreContext;
+  readonly #opened = new OpenSnapshots();
+  readonly #running = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+
+  private constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  /** Opens a store over `blobs`. Nothing is written before the first snapshot. */
+  static async open(blobs: Blobs, options: WorkspaceStoreOptions = {}): Promise<WorkspaceStore> {
+    const compression = options.compression ?? 'gzip';
+    if (!['none', 'gzip', 'zstd', 'brotli'].includes(compression) || !canCompress(compression)) {
+      throw new TypeError(`compression: ${JSON.stringify(compression)} cannot be written by this runtime`);
+    }
+    const random = options.random ?? systemRandom;
+    const cache = options.cacheDirectory === undefined ? [] : [options.cacheDirectory];
+    return await Promise.resolve(
+      new WorkspaceStore({
+        blobs,
+        fileSystem: options.fileSystem ?? nodeFileSystem(),
+        limits: completeLimits(options.limits, defaultLimits),
+        clock: options.clock ?? systemClock,
+        random,
+        compression,
+        archives: new ArchiveStore(blobs),
+        records: new RecordStore(blobs),
+        reader: new ObjectReader(blobs),
+        log: new WriterLog(blobs, random, options.session),
+        roots: new RootStates(),
+        storagePaths: [...blobs.storagePaths(), ...cache],
+      }),
+    );
+  }
+
+  /**
+   * Captures the directory `root` and commits it. Point of no return: the commit's slot in the writer's log; an abort
+   * before it leaves at most unreferenced archives.
+   * @throws NotDirectoryError, UnreadableError, ArchiveLimitError, TreeChangedError or PersistencePathError for what is
+   * wrong with the tree; SnapshotError with a cause for everything else.
+   */
+  async snapshot(root: string, options: SnapshotOptions = {}): Promise<SnapshotResult> {
+    return await this.#run(options, () => takeSnapshot(this.#context, root, options));
+  }
+
+  /**
+   * Reads `root` as a snapshot with the same options would, and stores nothing.
+   * @throws The errors of `snapshot`.
+   */
+  async scan(root: string, options: ScanOptions = {}): Promise<LiveTree> {
+    return await this.#run(options, () => scanLive(this.#context, root, options));
+  }
+
+  /**
+   * Notes that the event which names a hold is durable. Recorded with the next commit or at close; until then the
+   * commit is kept whatever collectors think of it.
+   */
+  release(hold: string): void {
+    this.#context.log.release(hold);
+  }
+
+  /**
+   * Reads and verifies a whole tree.
+   * @throws RefNotFoundError, CollectedError or IntegrityError, each before anything could have been done with the tree.
+   * @throws ArchiveLimitError when it is larger than this store's limits.
+   */
+  async openTree(ref: Ref, options: SignalOptions = {}): Promise<Tree> {
+    const checked = parseRef(ref);
+    return await this.#run(options, async () => {
+      const table = await this.#table(checked, options);
+      return await readTree(this.#context.reader, table, checked, this.#context.limits, options);
+    });
+  }
+
+  /**
+   * Fetches the content of file entries of trees that this store has opened, in the order in which it is stored. Sinks
+   * are called one after another.
+   * @throws IntegrityError when an entry's content is damaged or missing; its sink's stream fails or never starts.
+   */
+  async fetch(entries: readonly TreeEntry[], sink: ContentSink, options: SignalOptions = {}): Promise<void> {
+    await this.#run(options, async () => {
+      const files = entries.map((entry) => this.#wanted(entry));
+      const receiver = {
+        whole: async (entry: TreeEntry, bytes: Uint8Array) => {
+          await sink(entry, once(bytes.slice()));
+        },
+        pieces: sink,
+      };
+      await fetchContents(this.#context.reader, files, receiver, options);
+    });
+  }
+
+  /**
+   * Builds the tree of `ref` at `dest`, which must be missing, an empty directory, or equal to the tree already. The
+   * tree is built in a sibling directory, synced, and appears at `dest` in one step, which is the point of no return.
+   * @throws DestNotEmptyError when `dest` holds something else; it is left as it is.
+   * @throws MaterializeError with a cause when building fails; nothing is left behind.
+   */
+  async materialize(ref: Ref, dest: string, options: MaterializeOptions = {}): Promise<Materialized> {
+    const checked = parseRef(ref);
+    return await this.#run(options, async () => {
+      const table = await this.#table(checked, options);
+      const tree = await readTree(this.#context.reader, table, checked, this.#context.limits, options);
+      return await materializeTree(this.#context, tree, table, dest, options);
+    });
+  }
+
+  /**
+   * Lists everything below `path` (path text; the whole tree by default) in canonical order.
+   * @throws EntryNotFoundError when there is nothing at the path.
+   */
+  async list(ref: Ref, path = '', options: SignalOptions = {}): Promise<readonly ListRow[]> {
+    return await this.#run(options, async () => {
+      const rows: ListRow[] = [];
+      for await (const entry of (await this.#rows(ref, options)).below(path)) rows.push(toListRow(entry));
+      return rows;
+    });
+  }
+
+  /**
+   * Describes one entry.
+   * @throws EntryNotFoundError when there is nothing at the path.
+   */
+  async stat(ref: Ref, path: string, options: SignalOptions = {}): Promise<TreeEntry> {
+    return await this.#run(options, async () => {
+      const entry = await (await this.#rows(ref, options)).find(path, 'entry');
+      if (entry === undefined) throw new EntryNotFoundError(ref, path, 'entry');
+      return entry;
+    });
+  }
+
+  /**
+   * Opens one file for reading. The bytes are verified as they come.
+   * @throws EntryNotFoundError when there is no file at the path.
+   */
+  async read(ref: Ref, path: string, options: SignalOptions = {}): Promise<AsyncIterable<Uint8Array>> {
+    return await this.#run(options, async () => {
+      const entry = await (await this.#rows(ref, options)).find(path, 'file');
+      if (entry === undefined) throw new EntryNotFoundError(ref, path, 'file');
+      if (entry.size === 0) return once(new Uint8Array(0));
+      const table = await this.#table(parseRef(ref), options);
+      return this.#context.reader.read(table, 'file', keyBytes(contentOf(entry)), { ref, path, ...options });
+    });
+  }
+
+  /** Tells whether the store has a record of the ref. */
+  async has(ref: Ref, options: SignalOptions = {}): Promise<boolean> {
+    const checked = parseRef(ref);
+    return await this.#run(options, () => this.#context.records.has(checked, options));
+  }
+
+  /**
+   * Finds the ref that a text stands for: a whole ref, or a unique prefix of its digits (8 or more), with or without
+   * `v1:sha256:` in front.
+   * @throws InvalidRefError, RefNotFoundError or AmbiguousRefError.
+   */
+  async resolve(text: string, options: SignalOptions = {}): Promise<Ref> {
+    const whole = tryParseRef(text);
+    const digits = typeof text === 'string' ? text.replace(/^v1:sha256:/, '') : '';
+    if (whole === undefined && !/^[0-9a-f]{8,64}$/.test(digits)) throw new InvalidRefError(text, 'digits');
+    return await this.#run(options, async () => {
+      const matches = new Set<string>();
+      for await (const { key } of this.#context.blobs.list(`snapshots/${digits}`, options)) {
+        const found = /^snapshots\/([0-9a-f]{64})\//.exec(key)?.[1];
+        if (found !== undefined) matches.add(refOfRootKey(found));
+        if (matches.size > 4) break;
+      }
+      const [first, ...rest] = matches;
+      if (first === undefined) throw new RefNotFoundError(text);
+      if (rest.length > 0) throw new AmbiguousRefError(text, [...matches]);
+      return first as Ref;
+    });
+  }
+
+  /** Canonical local directories that the store writes to. Works on a closed store too. */
+  storagePaths(): readonly string[] {
+    return this.#context.storagePaths;
+  }
+
+  /** Waits for what is running and ends the writer's log. Idempotent. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+    await this.#context.log.close({});
+  }
+
+  async #run<T>(options: SignalOptions, operation: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw new WorkspaceClosedError();
+    throwIfAborted(options.signal);
+    const running = operation();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  async #table(ref: Ref, options: SignalOptions): Promise<ObjectTable> {
+    const known = this.#opened.get(ref);
+    if (known !== undefined) return known;
+    const { table } = await openSnapshot(this.#context, ref, options);
+    this.#opened.set(ref, table);
+    return table;
+  }
+
+  async #rows(ref: Ref, options: SignalOptions): Promise<TreeRows> {
+    const checked = parseRef(ref);
+    return new TreeRows(this.#context.reader, await this.#table(checked, options), checked, options);
+  }
+
+  #wanted(entry: TreeEntry): WantedFile {
+    const content = contentOf(entry);
+    const found = this.#opened.find(content);
+    if (found !== undefined) return { entry, ...found };
+    if (entry.size === 0) return { entry, ref: '', table: new ObjectTable() };
+    throw new IntegrityError({
+      path: content,
+      expected: 'content of a tree that was opened',
+      got: 'nothing',
+    });
+  }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield await Promise.resolve(bytes);
+}
