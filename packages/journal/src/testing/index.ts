@@ -1,1 +1,1 @@
-export {};
+export { memorySessionParts } from './session-parts.js';

@@ -1,0 +1,115 @@
+import {
+  Dir,
+  ensureChildDirectory,
+  readFile,
+  removeDurably,
+  removeTree,
+  replaceFile,
+  sweepTemporaries,
+} from '@holdfast/durable';
+import { isSessionId, type SessionNoteKind } from '@holdfast/journal';
+
+/** The database's directory inside a session's. Nothing of ours ever opens a file in it: that would drop its lock. */
+export const ledgerDirectory = 'ledger';
+
+// Present from the moment a deletion was decided until its end, so that a half-deleted session is never taken for a
+// damaged one.
+const deletionMark = 'deleting';
+const noteNames: Readonly<Record<SessionNoteKind, string>> = {
+  refs: 'refs',
+  summary: 'summary',
+  owner: 'owner',
+};
+const maxNoteBytes = 256 * 1_048_576;
+const fileMode = 0o600;
+
+/** The directories of all sessions, and what lies in them beside the databases. */
+export class SessionDirectories implements Disposable {
+  readonly #root: Dir;
+
+  constructor(root: Dir) {
+    this.#root = root;
+  }
+
+  /** Tells whether the session has a database or had one that was not deleted. */
+  exists(sessionId: string): boolean {
+    using dir = this.#openDir(sessionId);
+    if (dir === undefined || dir.lstat(deletionMark) !== undefined) return false;
+    return dir.lstat(ledgerDirectory) !== undefined || dir.lstat(noteNames.refs) !== undefined;
+  }
+
+  /** Ids of existing sessions, sorted. */
+  list(): string[] {
+    const decoder = new TextDecoder();
+    const names = this.#root.list().map((name) => decoder.decode(name));
+    return names
+      .filter((name) => isSessionId(name))
+      .sort()
+      .filter((id) => this.exists(id));
+  }
+
+  /** Makes the directories of a session, finishing a deletion that a crash interrupted. */
+  async make(sessionId: string): Promise<void> {
+    using dir = await ensureChildDirectory(this.#root, sessionId);
+    if (dir.lstat(deletionMark) !== undefined) await this.#clear(dir);
+    await sweepTemporaries(dir);
+    const ledger = await ensureChildDirectory(dir, ledgerDirectory);
+    ledger.close();
+  }
+
+  readNote(sessionId: string, kind: SessionNoteKind): Uint8Array | undefined {
+    using dir = this.#openDir(sessionId);
+    return dir === undefined ? undefined : readFile(dir, noteNames[kind], { maxBytes: maxNoteBytes });
+  }
+
+  async writeNote(
+    sessionId: string,
+    kind: SessionNoteKind,
+    bytes: Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    using dir = this.#root.openDir(sessionId);
+    await replaceFile(dir, noteNames[kind], bytes, { mode: fileMode, signal });
+  }
+
+  async removeNote(sessionId: string, kind: SessionNoteKind): Promise<void> {
+    using dir = this.#openDir(sessionId);
+    if (dir !== undefined) await removeDurably(dir, noteNames[kind]);
+  }
+
+  /**
+   * Deletes what is ours in a session's directory, and the directory when nothing else is in it (a lease may be).
+   *
+   * 1. Leave the mark: from here on there is no such session.
+   * 2. Database, notes. 3. The mark.
+   */
+  async delete(sessionId: string): Promise<void> {
+    using dir = this.#openDir(sessionId);
+    if (dir === undefined) return;
+    await replaceFile(dir, deletionMark, new Uint8Array(0), { mode: fileMode });
+    await this.#clear(dir);
+    if (dir.list().length > 0) return;
+    try {
+      this.#root.rmdir(sessionId);
+    } catch {
+      // Somebody put something there meanwhile: then it is not ours to remove.
+      return;
+    }
+    await this.#root.syncLater();
+  }
+
+  [Symbol.dispose](): void {
+    this.#root.close();
+  }
+
+  async #clear(dir: Dir): Promise<void> {
+    await removeTree(dir, ledgerDirectory);
+    for (const name of Object.values(noteNames)) await removeDurably(dir, name);
+    await removeDurably(dir, deletionMark);
+    await sweepTemporaries(dir, { olderThan: 0 });
+  }
+
+  #openDir(sessionId: string): Dir | undefined {
+    return this.#root.lstat(sessionId)?.kind === 'directory' ? this.#root.openDir(sessionId) : undefined;
+  }
+}
