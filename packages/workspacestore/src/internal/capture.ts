@@ -107,7 +107,7 @@ export class Capture {
   }
 
   #enter(dir: DirHandle, path: Uint8Array, row: number, before: Stat, oldRow: number): void {
-    const names = this.#fileSystem.readdir(dir).sort(Buffer.compare);
+    const names = this.#fileSystem.readdir(dir).sort((a, b) => Buffer.compare(a, b));
     this.#ledger.checkNames(path, names.length);
     const hasOld = oldRow !== none && this.#previous.kind(oldRow) === 'directory';
     const oldFirst = hasOld ? this.#previous.first(oldRow) : 0;

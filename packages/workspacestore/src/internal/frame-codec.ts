@@ -21,8 +21,8 @@ export const frameCodecs: Readonly<Record<Compression, number>> = { none: 0, gzi
 const sampleBytes = 32_768;
 
 interface Zstd {
-  zstdCompressSync?(bytes: Uint8Array): Uint8Array;
-  zstdDecompressSync?(bytes: Uint8Array, options: ZlibOptions): Uint8Array;
+  readonly zstdCompressSync?: (this: void, bytes: Uint8Array) => Uint8Array;
+  readonly zstdDecompressSync?: (this: void, bytes: Uint8Array, options: ZlibOptions) => Uint8Array;
 }
 
 /** Tells whether this runtime can write a codec. */

@@ -1,5 +1,5 @@
 import { encodePathText } from '@holdfast/base';
-import { Dir, type File } from '@holdfast/durable';
+import type { Dir, File } from '@holdfast/durable';
 
 import type { TreeEntry } from '../tree.js';
 import { byteText, textBytes } from './entry-path.js';
