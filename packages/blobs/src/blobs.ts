@@ -10,10 +10,8 @@ import type {
   ByteRange,
 } from './driver.js';
 import {
-  BlobNotFoundError,
   BlobRangeError,
   BlobsAmbiguousError,
-  BlobsBackendError,
   BlobsClosedError,
   type BlobsOperation,
   BlobsUnsupportedError,

@@ -1,15 +1,17 @@
-import { testBlobs } from '@holdfast/blobs/testing';
+import { prefixedHarness, secondViewHarness, testBlobs } from '@holdfast/blobs/testing';
 import { afterAll, describe, it } from 'vitest';
 
 import { fsHarness } from './support/fs-harness.js';
 
-const harnesses = [
-  fsHarness(),
-  fsHarness({ durable: false, listWindow: 3 }, 'fs without syncs, with a tiny list window'),
-];
+const plain = fsHarness();
+const unsynced = fsHarness({ durable: false, listWindow: 3 }, 'fs without syncs, with a tiny list window');
 
 afterAll(() => {
-  for (const harness of harnesses) harness[Symbol.dispose]();
+  plain[Symbol.dispose]();
+  unsynced[Symbol.dispose]();
 });
 
-for (const harness of harnesses) testBlobs({ describe, it }, harness);
+testBlobs({ describe, it }, plain);
+testBlobs({ describe, it }, unsynced);
+testBlobs({ describe, it }, prefixedHarness(unsynced));
+testBlobs({ describe, it }, secondViewHarness(plain));

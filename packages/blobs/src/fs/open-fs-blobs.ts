@@ -11,7 +11,7 @@ import {
   throwIfAborted,
 } from '@holdfast/base';
 import {
-  Dir,
+  type Dir,
   ensureChildDirectory,
   ensureDirectory,
   type FileSystem,

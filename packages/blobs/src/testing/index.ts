@@ -9,5 +9,6 @@ export {
   pausing,
   reusing,
 } from './content.js';
+export { prefixedHarness, secondViewHarness } from './derived-harnesses.js';
 export type { BlobsHarness, BlobsLimits } from './harness.js';
 export { blobsContract, testBlobs, verifyBlobs } from './suite.js';

@@ -205,15 +205,10 @@ export const gettingCases: readonly CaseDefinition<BlobsHarness>[] = [
       const readers = await Promise.all(contents.map(async (_, index) => await store.get(`many/${index}`)));
       const iterators = readers.map((reader) => reader[Symbol.asyncIterator]());
       const parts: Uint8Array[][] = contents.map(() => []);
-      let open = iterators.length;
-      while (open > 0) {
-        open = 0;
-        for (const [index, iterator] of iterators.entries()) {
-          const step = await iterator.next();
-          if (step.done === true) continue;
-          open += 1;
-          parts[index]?.push(step.value);
-        }
+      for (let open = true; open; ) {
+        const steps = await Promise.all(iterators.map(async (iterator) => await iterator.next()));
+        for (const [index, step] of steps.entries()) if (step.done !== true) parts[index]?.push(step.value);
+        open = steps.some((step) => step.done !== true);
       }
       for (const [index, bytes] of contents.entries()) {
         same(Buffer.concat(parts[index] as Uint8Array[]), bytes, 'a read that takes turns with other reads');
@@ -242,8 +237,7 @@ export const gettingCases: readonly CaseDefinition<BlobsHarness>[] = [
         failure = error;
       }
       const rule = 'a read must go on with the object it began with, or fail with a typed error';
-      if (failure !== undefined)
-        assert.ok(isBlobsError(failure), `${rule}; it failed with ${String(failure)}`);
+      if (failure !== undefined) assert.ok(isBlobsError(failure), `${rule}; it failed with another error`);
       else assert.ok(equalBytes(Buffer.concat(parts), old), `${rule}; it returned a mixture`);
       await holds(store, 'moving', next, 'a key that was deleted and put again holds the new object');
     },
