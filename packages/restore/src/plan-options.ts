@@ -1,4 +1,4 @@
-import type { EntryKind, Tree } from '@holdfast/workspacestore';
+import type { Tree } from '@holdfast/workspacestore';
 
 import type { OnConflict, Prune } from './plan.js';
 
@@ -18,8 +18,11 @@ export interface PlanOptions {
   readonly captured?: Tree | undefined;
   /** In shared roots: how to tell what others changed. */
   readonly foreign?: ForeignChanges | undefined;
-  /** Tells what the target's ignore rules leave out, so that it is never touched. */
-  readonly targetIgnores?: ((path: Uint8Array, kind: EntryKind) => boolean) | undefined;
+  /**
+   * Whether what the scan ignored is what the target's own rules leave out, so that it does not count against an exact
+   * result. Default `true`. The scan must have used the target's rules, with or without more.
+   */
+  readonly ignoredByTarget?: boolean | undefined;
 }
 
 /** Tells changes of this session from those of others. */

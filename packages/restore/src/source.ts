@@ -1,10 +1,12 @@
-import type { ContentKey, LiveTree, Ref, Tree, TreeEntry } from '@holdfast/workspacestore';
+import type { Limits, LiveTree, Ref, Tree, TreeEntry } from '@holdfast/workspacestore';
 
 /** Options that a restore passes to a scan of the live tree. */
 export interface SourceScanOptions {
   readonly ignore?: readonly string[] | undefined;
-  readonly limits?: Readonly<Record<string, number | undefined>> | undefined;
+  readonly limits?: Partial<Limits> | undefined;
   readonly onUnreadable?: 'fail' | 'omit' | undefined;
+  /** Path text of what is left out and listed as `reserved`. */
+  readonly reserved?: readonly string[] | undefined;
   /** The tree that the live one will be compared with; a source may use it to read less. */
   readonly target?: Tree | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -29,5 +31,3 @@ export interface RestoreSource {
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<void>;
 }
-
-export type { ContentKey };

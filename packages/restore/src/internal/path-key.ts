@@ -3,7 +3,7 @@
  * bytes. A tree key has NUL for the separator, so that a directory sorts immediately before what is in it.
  */
 export function pathKey(path: Uint8Array): string {
-  return Buffer.from(path.buffer, path.byteOffset, path.byteLength).toString("latin1");
+  return Buffer.from(path.buffer, path.byteOffset, path.byteLength).toString('latin1');
 }
 
 /** Returns the bytes of a key. */

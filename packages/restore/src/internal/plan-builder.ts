@@ -83,7 +83,11 @@ export class PlanBuilder {
     const replaceable = row.reason === 'special' && target !== undefined;
     const forced = this.#force.has(node.key) && row.kind !== 'directory' && row.reason !== 'mount';
     if (!replaceable && !forced) {
-      return this.#leave(node, row.reason, target === undefined && this.#isLeftOutByTarget(node, row.kind));
+      const accounted =
+        node.targetOmitted ||
+        row.reason === 'reserved' ||
+        (row.reason === 'ignored' && this.#options.ignoredByTarget !== false);
+      return this.#leave(node, row.reason, target === undefined && accounted);
     }
     const before = uncapturedState(row);
     if (target === undefined) return this.#remove(node, before);
@@ -103,11 +107,7 @@ export class PlanBuilder {
   }
 
   #visitExtra(node: TreeNode, live: LiveEntry): boolean {
-    if (!this.#force.has(node.key)) {
-      if (node.targetOmitted) return this.#leave(node, 'target-omitted', true);
-      if (this.#options.targetIgnores?.(node.path, live.kind) === true)
-        return this.#leave(node, 'ignored', true);
-    }
+    if (node.targetOmitted && !this.#force.has(node.key)) return this.#leave(node, 'target-omitted', true);
     const exactly = this.#options.prune === 'exact';
     if (live.kind === 'directory') {
       const stays = this.#visitChildren(node);
@@ -140,7 +140,9 @@ export class PlanBuilder {
     if (sameBytes) {
       const after = { ...targetState(target), mode: target.mode | (before.mode & 0o7000) };
       this.lists.change('chmod', node.key, node.path, after, octal(before.mode));
-      this.lists.operation('chmod', node.key, node.path, before, after);
+      // The other names of a shared inode may be anywhere: its mode is never changed, the name gets an inode of its own.
+      const shared = live.kind === 'file' && live.signature.nlink > 1;
+      this.lists.operation(shared ? 'put' : 'chmod', node.key, node.path, before, after);
     } else {
       const after = targetState(target);
       this.lists.change('replace', node.key, node.path, after);
@@ -202,7 +204,6 @@ export class PlanBuilder {
     }
     if (live === undefined) return undefined;
     if (!forced && node.targetOmitted) return 'target-omitted';
-    if (!forced && this.#options.targetIgnores?.(node.path, live.kind) === true) return 'ignored';
     const found = this.#conflicts.find(node, forced);
     if (found === 'uncaptured') return 'uncaptured';
     return found !== undefined && this.#options.onConflict === 'skip' ? 'conflict' : undefined;
@@ -234,12 +235,6 @@ export class PlanBuilder {
     this.lists.skip(node.key, node.path, uncaptured ? 'uncaptured' : reason);
     if (!accounted) this.exact = false;
     return isPresent(node);
-  }
-
-  #isLeftOutByTarget(node: TreeNode, kind: string): boolean {
-    if (node.targetOmitted) return true;
-    const asked = kind === 'directory' || kind === 'symlink' ? kind : 'file';
-    return this.#options.targetIgnores?.(node.path, asked) === true;
   }
 
   #visitChildren(node: TreeNode): boolean {

@@ -1,0 +1,152 @@
+import { concatBytes } from '@holdfast/base';
+import { appendDurably, type Dir, type File, FileSystemError, replaceFile } from '@holdfast/durable';
+
+import type { CommittingRecord, IntentHistory, RestoreIntent, RestorePhase } from '../intent.js';
+import {
+  damaged,
+  decodeIntent,
+  decodePhase,
+  decodeRecord,
+  encodeIntent,
+  encodePhase,
+  encodeRecord,
+  newline,
+} from './intent-codec.js';
+
+/** Name of the intent inside a session's scratch. */
+export const intentName = 'intent';
+
+const maxIntentBytes = 1024 * 1024 * 1024;
+// Room for the last phases is taken before the first change, so that a full disk cannot keep an undo from being recorded.
+const reservedBytes = 1024;
+
+/** What may follow a phase. */
+const successors: Readonly<Record<RestorePhase, readonly RestorePhase[]>> = {
+  intended: ['prepared', 'undone'],
+  prepared: ['committing', 'undone'],
+  committing: ['committed', 'undone'],
+  committed: [],
+  undone: [],
+};
+
+/** The intent of one restore, open for its next phase. */
+export class IntentLog implements Disposable {
+  readonly intent: RestoreIntent;
+  #phase: RestorePhase;
+  #committing: CommittingRecord | undefined;
+  readonly #file: File;
+  #end: number;
+
+  private constructor(file: File, history: IntentHistory, end: number) {
+    this.#file = file;
+    this.intent = history.intent;
+    this.#phase = history.phase;
+    this.#committing = history.committing;
+    this.#end = end;
+  }
+
+  /** Publishes a new intent: it is there whole, durably, or not at all. Replaces one whose outcome is settled. */
+  static async create(dir: Dir, intent: RestoreIntent): Promise<IntentLog> {
+    const record = encodeRecord(encodeIntent(intent));
+    await replaceFile(dir, intentName, record, { mode: 0o600, operation: intent.restoreId });
+    return new IntentLog(
+      dir.openFile(intentName, 'read-write'),
+      { intent, phase: 'intended' },
+      record.length,
+    );
+  }
+
+  /**
+   * Opens the intent of a scratch directory; `undefined` when there is none.
+   * @throws RestoreIntentError when it cannot be used.
+   */
+  static open(dir: Dir): IntentLog | undefined {
+    let file: File;
+    try {
+      file = dir.openFile(intentName, 'read-write');
+    } catch (error) {
+      if (FileSystemError.is(error) && error.errno === 'ENOENT') return undefined;
+      if (FileSystemError.is(error) && ['ELOOP', 'EISDIR', 'ENXIO'].includes(error.errno)) {
+        throw damaged('it is no regular file');
+      }
+      throw error;
+    }
+    try {
+      if (file.stat().kind !== 'file') throw damaged('it is no regular file');
+      const { history, end } = parseIntent(file.readAll({ maxBytes: maxIntentBytes }));
+      return new IntentLog(file, history, end);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  get history(): IntentHistory {
+    return { intent: this.intent, phase: this.#phase, committing: this.#committing };
+  }
+
+  get phase(): RestorePhase {
+    return this.#phase;
+  }
+
+  /** Records the next phase durably. When this rejects, nobody can tell whether it is recorded. */
+  async advance(phase: RestorePhase, committing?: CommittingRecord): Promise<void> {
+    if (!successors[this.#phase].includes(phase)) {
+      throw new TypeError(`advance: ${phase} cannot follow ${this.#phase}`);
+    }
+    const record = encodeRecord(encodePhase(phase, committing));
+    const room = phase === 'committing' ? reservedBytes : 0;
+    // Zeros up to the old end wipe what a torn append may have left there.
+    const zeros = Math.max(room, this.#file.stat().size - this.#end - record.length, 0);
+    await appendDurably(this.#file, concatBytes([record, new Uint8Array(zeros)]), { position: this.#end });
+    this.#end += record.length;
+    this.#phase = phase;
+    this.#committing = committing ?? this.#committing;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Publishes the intent anew as it was before an append whose outcome nobody knows. */
+export async function rewriteIntent(dir: Dir, history: IntentHistory): Promise<IntentLog> {
+  const log = await IntentLog.create(dir, history.intent);
+  try {
+    if (history.phase === 'intended') return log;
+    await log.advance('prepared');
+    if (history.committing !== undefined) await log.advance('committing', history.committing);
+    return log;
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+}
+
+/** @throws RestoreIntentError when the bytes are no intent, or damaged beyond a torn last append. */
+export function parseIntent(bytes: Uint8Array): { history: IntentHistory; end: number } {
+  const first = decodeRecord(bytes, 0);
+  if (first === undefined) throw damaged('the first record is unreadable');
+  const intent = decodeIntent(first.value);
+  let phase: RestorePhase = 'intended';
+  let committing: CommittingRecord | undefined;
+  let { end } = first;
+  for (let next = decodeRecord(bytes, end); next !== undefined; next = decodeRecord(bytes, end)) {
+    const record = decodePhase(next.value);
+    if (!successors[phase].includes(record.phase)) throw damaged(`${record.phase} follows ${phase}`);
+    phase = record.phase;
+    committing = record.committing ?? committing;
+    end = next.end;
+  }
+  refuseDamagedTail(bytes.subarray(end));
+  return { history: { intent, phase, committing }, end };
+}
+
+/** A torn append leaves a prefix of one line, then zeros at most. A whole line that does not check out is damage. */
+function refuseDamagedTail(tail: Uint8Array): void {
+  if (tail.includes(newline)) throw damaged('a record after the first is unreadable');
+}

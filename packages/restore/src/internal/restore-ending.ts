@@ -1,0 +1,138 @@
+import type { Dir } from '@holdfast/durable';
+
+import { WorkspaceRestoreError } from '../errors.js';
+import { type IntentLog, rewriteIntent } from './intent-log.js';
+import type { RunState } from './run-state.js';
+import type { ScratchDirectory, SessionScratch } from './session-scratch.js';
+
+/** How a restore ends: with the old tree, with the new one, or with both failures in the caller's hands. */
+export class RestoreEnding {
+  readonly #run: RunState;
+  readonly #scratch: ScratchDirectory;
+  readonly #session: SessionScratch;
+
+  constructor(run: RunState, scratch: ScratchDirectory, session: SessionScratch) {
+    this.#run = run;
+    this.#scratch = scratch;
+    this.#session = session;
+  }
+
+  /** Nothing was changed and nothing was journalled: leaves no scratch behind. Returns the error to throw. */
+  async notStarted(failure: unknown): Promise<unknown> {
+    await this.#quietly(async () => {
+      await this.#session.removeWork(this.#run.restoreId);
+      await this.#scratch.removeIfEmpty(this.#session.name);
+    });
+    return failure;
+  }
+
+  /** Nothing was changed. Records that and cleans up. Returns the error to throw. */
+  async notChanged(failure: unknown, log: IntentLog | undefined): Promise<unknown> {
+    try {
+      await log?.advance('undone');
+    } catch {
+      // Every phase before the first change means the old tree to a recovery; its scratch stays until then.
+      return await this.#aborted(failure, false);
+    }
+    return await this.#aborted(failure, true);
+  }
+
+  /**
+   * Takes the change back. Returns the error to throw.
+   * 1. Undo, durably. 2. Record `undone`. 3. Append `restore-aborted`. 4. Remove scratch.
+   */
+  async rollBack(failure: unknown, log: IntentLog, work: Dir): Promise<unknown> {
+    const run = this.#run;
+    run.options.onStep?.('undo');
+    try {
+      run.place.reopen();
+      await run.strategy.undo(run.context(work), run.secured ?? null);
+    } catch (undoError) {
+      return this.#stranded(failure, undoError);
+    }
+    try {
+      await log.advance('undone');
+    } catch {
+      // The old tree is back, durably; a recovery finds that out again from the copies that it still has.
+      return await this.#aborted(failure, false);
+    }
+    await this.#quietly(() => {
+      run.place.reopen();
+      return Promise.resolve();
+    });
+    return await this.#aborted(failure, true);
+  }
+
+  /**
+   * The outcome `committed` may or may not be durable. Makes sure that it is not, then takes the change back.
+   * Returns the error to throw.
+   */
+  async takeBack(failure: unknown, log: IntentLog, work: Dir): Promise<unknown> {
+    const { history } = log;
+    let again: IntentLog;
+    try {
+      again = await rewriteIntent(this.#session.dir, history);
+    } catch (rewriteError) {
+      // The tree is the new one as a whole: either outcome that a recovery may find is right.
+      return this.#stranded(failure, rewriteError);
+    }
+    using opened = again;
+    return await this.rollBack(failure, opened, work);
+  }
+
+  /** Removes scratch after the journal has the end of the restore. Failing to is noted, not thrown. */
+  async cleanUp(outcome: 'committed' | 'undone'): Promise<void> {
+    const run = this.#run;
+    run.options.onStep?.('clean-up');
+    await this.#quietly(async () => {
+      {
+        using work = await this.#session.makeWork();
+        await run.strategy.discard(run.discard(work, outcome));
+      }
+      await this.#session.removeWork(run.restoreId);
+      await this.#session.removeIntent();
+      await this.#scratch.removeIfEmpty(this.#session.name);
+    });
+  }
+
+  async #aborted(failure: unknown, outcomeDurable: boolean): Promise<unknown> {
+    const run = this.#run;
+    try {
+      const reason = WorkspaceRestoreError.is(failure) ? failure.kind : 'canceled';
+      await run.options.journal.aborted({ restoreId: run.restoreId, reason });
+    } catch (appendError) {
+      const kind = WorkspaceRestoreError.is(failure) ? failure.kind : 'append-failed';
+      const detail = 'the old tree is in place, but the journal did not take the end of the restore';
+      return new WorkspaceRestoreError(kind, detail, {
+        ...run.facts(),
+        cause: new AggregateError([failure, appendError], 'the restore failed, and so did recording that'),
+      });
+    }
+    if (outcomeDurable) await this.cleanUp('undone');
+    return failure;
+  }
+
+  #stranded(failure: unknown, undoError: unknown): WorkspaceRestoreError {
+    const { keptAt } = this.#run;
+    return new WorkspaceRestoreError(
+      'rollback-failed',
+      `undoing failed too; the copies are kept in ${keptAt}`,
+      {
+        ...this.#run.facts(),
+        keptAt,
+        cause: new AggregateError([failure, undoError], 'the restore failed, and so did undoing it'),
+      },
+    );
+  }
+
+  async #quietly(clean: () => Promise<void>): Promise<void> {
+    try {
+      await clean();
+    } catch (error) {
+      this.#run.note({
+        kind: 'scratch-kept',
+        detail: error instanceof Error ? error.message : 'scratch could not be removed',
+      });
+    }
+  }
+}

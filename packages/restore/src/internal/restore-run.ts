@@ -1,0 +1,244 @@
+import { Pacer, throwIfAborted } from '@holdfast/base';
+import type { Dir } from '@holdfast/durable';
+
+import {
+  RestoreTargetError,
+  VerificationError,
+  WorkspaceRestoreError,
+  type WorkspaceRestoreKind,
+} from '../errors.js';
+import { intentVersion, type RestoreIntent } from '../intent.js';
+import { isEmptyPlan, planDigest, planRestore } from '../plan-restore.js';
+import { scanLive } from '../preview-restore.js';
+import type { RestoreReceipt } from '../receipt.js';
+import type { RestoreStarted } from '../restore-journal.js';
+import { refuseCollisions } from './check-folding.js';
+import { IntentLog } from './intent-log.js';
+import { lateSkips, makeReceipt } from './make-receipt.js';
+import { refuseOpenRestores } from './open-restores.js';
+import { RestoreEnding } from './restore-ending.js';
+import type { RunState } from './run-state.js';
+import { ScratchDirectory, type SessionScratch } from './session-scratch.js';
+import { verifyTouched } from './verify-result.js';
+
+/**
+ * Runs one restore from its plan to its receipt.
+ *
+ * 1. Make scratch and see that it can serve; choose the strategy. Only scratch is written.
+ * 2. Append `restore-started` to the journal.
+ * 3. Write the intent.
+ * 4. Stage; record `prepared`.
+ * 5. Secure; record `committing`; ask for health. Until here a cancellation is observed.
+ * 6. Change the root; read it back; record `committed`. From here on the tree is the new one, whatever happens.
+ * 7. Append the event.
+ * 8. Remove scratch.
+ */
+export async function runRestore(run: RunState): Promise<RestoreReceipt> {
+  using scratch = await ScratchDirectory.ensure(run.place, run.placement);
+  using session = await scratch.ensureSession(run.options.session);
+  const ending = new RestoreEnding(run, scratch, session);
+  let intent: RestoreIntent;
+  try {
+    await makeReady(run, scratch, session);
+    intent = await start(run);
+  } catch (error) {
+    throw await ending.notStarted(error);
+  }
+  using work = await session.makeWork();
+  const log = await begin(session, intent, run, ending);
+  try {
+    await prepare(run, log, work, ending);
+    await change(run, log, work, ending);
+  } finally {
+    log.close();
+  }
+  try {
+    await run.options.journal.restored(intent.event, run.restoreId);
+  } catch (error) {
+    throw new WorkspaceRestoreError(
+      'append-failed',
+      'the tree is the new one, but the journal did not take the event',
+      {
+        ...run.facts(),
+        cause: error,
+      },
+    );
+  }
+  await ending.cleanUp('committed');
+  return makeReceipt(run);
+}
+
+async function makeReady(run: RunState, scratch: ScratchDirectory, session: SessionScratch): Promise<void> {
+  const { options } = run;
+  await refuseOpenRestores(scratch, session.name, run.place.path, options.settled);
+  await session.sweep(run.clock);
+  await session.removeWork(run.restoreId);
+  try {
+    refuseCollisions(session.dir, run.detail.target, run.restoreId);
+  } catch (error) {
+    if (!RestoreTargetError.is(error)) throw error;
+    throw new WorkspaceRestoreError('invalid-ref', 'its tree cannot be restored here', {
+      ...run.facts(),
+      cause: error,
+    });
+  }
+  using work = await session.makeWork();
+  const asked = run.strategy;
+  const reason = await asked.unavailable(run.preparation(work));
+  if (reason !== undefined) {
+    if (asked.fallback === undefined) {
+      throw new WorkspaceRestoreError(
+        'swap-unavailable',
+        `${asked.name} cannot be used: ${reason}`,
+        run.facts(),
+      );
+    }
+    run.strategy = asked.fallback;
+    run.note({ kind: 'swap-unavailable', detail: reason });
+  }
+  throwIfAborted(options.signal);
+}
+
+async function start(run: RunState): Promise<RestoreIntent> {
+  const { options, plan } = run;
+  const started: RestoreStarted = {
+    restoreId: run.restoreId,
+    ref: run.ref,
+    previousRef: options.previousRef,
+    safetyRef: options.safetyRef,
+    strategy: run.strategy.name,
+    planDigest: planDigest(plan),
+    root: run.identity,
+  };
+  const treeKey = plan.exact ? run.detail.target.treeKey : undefined;
+  const event = options.journal.prepare({ ...started, exact: plan.exact, treeKey });
+  let position: number;
+  try {
+    position = await options.journal.started(started);
+  } catch (error) {
+    throw run.failure(
+      error,
+      'append-failed',
+      'the journal did not take the start of the restore; nothing was touched',
+    );
+  }
+  return {
+    ...started,
+    version: intentVersion,
+    base: plan.base,
+    session: options.session,
+    epoch: options.epoch ?? 0,
+    position,
+    owner: options.owner,
+    event,
+    operations: run.detail.operations,
+  };
+}
+
+async function begin(
+  session: SessionScratch,
+  intent: RestoreIntent,
+  run: RunState,
+  ending: RestoreEnding,
+): Promise<IntentLog> {
+  try {
+    return await IntentLog.create(session.dir, intent);
+  } catch (error) {
+    // Whether or not the intent is there, it says that nothing was touched.
+    const failure = run.failure(error, 'materialize-failed', 'the intent could not be written');
+    throw await ending.notChanged(failure, undefined);
+  }
+}
+
+async function prepare(run: RunState, log: IntentLog, work: Dir, ending: RestoreEnding): Promise<void> {
+  const { options, place, strategy } = run;
+  let kind: WorkspaceRestoreKind = 'materialize-failed';
+  try {
+    const context = run.preparation(work);
+    options.onStep?.('stage');
+    await strategy.stage(context);
+    await log.advance('prepared');
+    kind = run.strategyFailure;
+    options.onStep?.('secure');
+    // What conflicts leave out is known only when everything was looked at.
+    run.secured = await strategy.secure(context);
+    throwIfAborted(options.signal);
+    place.refuseReplaced(run.identity);
+    await log.advance('committing', { skipped: [...run.skipped], state: run.secured });
+    await askHealth(run);
+    place.refuseReplaced(run.identity);
+  } catch (error) {
+    throw await ending.notChanged(
+      run.failure(error, kind, 'it could not be prepared; nothing was changed'),
+      log,
+    );
+  }
+}
+
+async function askHealth(run: RunState): Promise<void> {
+  try {
+    await run.options.health?.();
+  } catch (error) {
+    throw new WorkspaceRestoreError(
+      'lease-unhealthy',
+      'the lease is not certainly held; nothing was changed',
+      {
+        ...run.facts(),
+        cause: error,
+      },
+    );
+  }
+}
+
+async function change(run: RunState, log: IntentLog, work: Dir, ending: RestoreEnding): Promise<void> {
+  const kind = run.strategyFailure;
+  try {
+    run.options.onStep?.('commit');
+    await run.strategy.commit(run.context(work), run.secured ?? null);
+    run.place.reopen();
+    await verify(run);
+  } catch (error) {
+    const failure = run.failure(error, kind, 'the change failed; the old tree is back');
+    throw await ending.rollBack(failure, log, work);
+  }
+  try {
+    await log.advance('committed');
+  } catch (error) {
+    const failure = run.failure(error, kind, 'the outcome could not be recorded; the old tree is back');
+    throw await ending.takeBack(failure, log, work);
+  }
+}
+
+async function verify(run: RunState): Promise<void> {
+  const asked = run.options.verify ?? 'touched';
+  if (asked === 'none') return;
+  run.options.onStep?.('verify');
+  const pacer = new Pacer({ clock: run.clock });
+  await verifyTouched(run.place.presentRoot, run.operations, {
+    modes: !run.notes.some(({ kind }) => kind === 'modes-unsupported'),
+    pause: async () => {
+      if (pacer.due) await pacer.rest();
+    },
+  });
+  if (asked === 'all') await verifyAll(run);
+  run.verified = asked;
+}
+
+/** Planning again from the finished tree must find nothing to do. */
+async function verifyAll(run: RunState): Promise<void> {
+  const { target, options } = run.detail;
+  const live = await scanLive(run.source, target, run.place.path, { ...run.options, signal: undefined });
+  const left = planRestore(live, target, {
+    ...options,
+    captured: undefined,
+    foreign: undefined,
+    onConflict: 'overwrite',
+  });
+  if (isEmptyPlan(left)) return;
+  const alone = new Set([...run.plan.omitted, ...lateSkips(run)].map(({ path }) => path));
+  const wrong = [left.create, left.replace, left.chmod, left.retype, left.delete, left.mkdir]
+    .flat()
+    .map(({ path }) => path)
+    .filter((path) => !alone.has(path));
+  if (wrong.length > 0) throw new VerificationError(wrong);
+}

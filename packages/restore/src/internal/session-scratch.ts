@@ -1,0 +1,176 @@
+import type { Clock } from '@holdfast/base';
+import {
+  type Dir,
+  ensureChildDirectory,
+  FileSystemError,
+  removeDurably,
+  removeTree,
+  sweepTemporaries,
+} from '@holdfast/durable';
+
+import {
+  ensureScratch,
+  insideScratchName,
+  openScratch,
+  type RootPlace,
+  siblingScratchName,
+} from '../scratch.js';
+import type { ScratchPlacement } from '../strategy.js';
+import { intentName } from './intent-log.js';
+
+/** The directory of one restore inside a session's scratch. */
+const workName = 'work';
+/** The record of who opened the root last, inside a session's scratch. */
+export const ownerName = 'owner';
+/** Kept free inside scratch for whatever the host lock needs. */
+export const lockName = 'lock';
+
+const sessionGrammar = /^[a-z0-9-]{1,64}$/;
+const quarantineGrammar = /^quarantine-\d+$/;
+
+function isSessionName(name: string): boolean {
+  return sessionGrammar.test(name) && !quarantineGrammar.test(name) && name !== lockName;
+}
+
+/** Checks a name for a session's scratch. @throws TypeError when it cannot be one. */
+export function checkSession(session: string): string {
+  if (!isSessionName(session)) {
+    throw new TypeError(`session ${JSON.stringify(session)}: expected 1 to 64 characters of [a-z0-9-]`);
+  }
+  return session;
+}
+
+/** A root's scratch directory, open. */
+export class ScratchDirectory implements Disposable {
+  readonly placement: ScratchPlacement;
+  readonly dir: Dir;
+  readonly #holder: Dir;
+  readonly #name: Uint8Array;
+
+  private constructor(place: RootPlace, placement: ScratchPlacement, dir: Dir) {
+    const inside = placement === 'inside';
+    this.placement = placement;
+    this.dir = dir;
+    this.#holder = (inside ? place.presentRoot : place.parent).retain();
+    this.#name = inside ? Buffer.from(insideScratchName) : siblingScratchName(place.name);
+  }
+
+  /** `undefined` when there is none. */
+  static open(place: RootPlace, placement: ScratchPlacement): ScratchDirectory | undefined {
+    const dir = openScratch(place, placement);
+    return dir === undefined ? undefined : new ScratchDirectory(place, placement, dir);
+  }
+
+  /** Makes it when there is none. @throws ScratchUnavailableError */
+  static async ensure(place: RootPlace, placement: ScratchPlacement): Promise<ScratchDirectory> {
+    return new ScratchDirectory(place, placement, await ensureScratch(place, placement));
+  }
+
+  /** The sessions that have a directory here, in order. */
+  sessions(): readonly string[] {
+    return this.dir
+      .list()
+      .map((name) => Buffer.from(name).toString('latin1'))
+      .filter((name) => isSessionName(name) && this.dir.lstat(name)?.kind === 'directory')
+      .sort();
+  }
+
+  openSession(name: string): SessionScratch {
+    return new SessionScratch(name, this.dir.openDir(name));
+  }
+
+  async ensureSession(name: string): Promise<SessionScratch> {
+    return new SessionScratch(name, await ensureChildDirectory(this.dir, name, { mode: 0o700 }));
+  }
+
+  /** Moves what cannot be read aside. Returns its new name. */
+  async quarantine(name: string): Promise<string> {
+    let number = 1;
+    while (this.dir.lstat(`quarantine-${number}`) !== undefined) number += 1;
+    this.dir.rename(name, this.dir, `quarantine-${number}`);
+    await this.dir.syncLater();
+    return `quarantine-${number}`;
+  }
+
+  /** Removes a session's directory, then the scratch itself, as far as nothing is left in them. */
+  async removeIfEmpty(session: string): Promise<void> {
+    await removeIfEmpty(this.dir, Buffer.from(session));
+    await removeIfEmpty(this.#holder, this.#name);
+  }
+
+  close(): void {
+    this.dir.close();
+    this.#holder.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** One session's directory in a root's scratch, open. */
+export class SessionScratch implements Disposable {
+  readonly name: string;
+  readonly dir: Dir;
+
+  constructor(name: string, dir: Dir) {
+    this.name = name;
+    this.dir = dir;
+  }
+
+  /** Makes and opens the directory of a restore; an empty one when there is none. */
+  async makeWork(): Promise<Dir> {
+    return await ensureChildDirectory(this.dir, workName, { mode: 0o700 });
+  }
+
+  /** Removes staged content and undo copies. The outcome must be durable. */
+  async removeWork(restoreId: string): Promise<boolean> {
+    return await removeTree(this.dir, workName, { operation: restoreId });
+  }
+
+  /** Removes a `work` directory that nothing was put into. */
+  removeEmptyWork(): boolean {
+    try {
+      this.dir.rmdir(workName);
+      return true;
+    } catch (error) {
+      if (FileSystemError.is(error) && ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(error.errno))
+        return false;
+      throw error;
+    }
+  }
+
+  /** Removes the intent. The journal must have the terminal record. */
+  async removeIntent(): Promise<void> {
+    await removeDurably(this.dir, intentName);
+  }
+
+  /** Removes what interrupted writers left; `true` when anything was there. */
+  async sweep(clock: Clock): Promise<boolean> {
+    const { removed } = await sweepTemporaries(this.dir, { isLive: () => false, clock });
+    return removed > 0;
+  }
+
+  /** Whether there is nothing but the record of the owner. */
+  get isIdle(): boolean {
+    return this.dir.list().every((name) => Buffer.from(name).toString('latin1') === ownerName);
+  }
+
+  close(): void {
+    this.dir.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+async function removeIfEmpty(parent: Dir, name: Uint8Array): Promise<void> {
+  try {
+    parent.rmdir(name);
+  } catch (error) {
+    if (FileSystemError.is(error) && ['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.errno)) return;
+    throw error;
+  }
+  await parent.syncLater();
+}
