@@ -52,7 +52,15 @@ onEveryDisk('file system', (disk, kind) => {
   });
 
   it('keeps names apart that differ only in bytes that are no text', () => {
-    const names = [[0xff], [0xfe], [0xc3, 0xa9], [0x65, 0xcc, 0x81], [0x0a, 0x20], [0x2d, 0x72, 0x66], [0x5c]];
+    const names = [
+      [0xff],
+      [0xfe],
+      [0xc3, 0xa9],
+      [0x65, 0xcc, 0x81],
+      [0x0a, 0x20],
+      [0x2d, 0x72, 0x66],
+      [0x5c],
+    ];
     for (const [index, bytes] of names.entries()) put(disk().dir, Uint8Array.from(bytes), String(index));
     const listed = disk()
       .dir.list()
@@ -170,7 +178,9 @@ onEveryDisk('file system', (disk, kind) => {
     dir.symlink(`${path}/link`, 'absolute');
     using real = dir.openDir('real');
     put(real, 'file', 'x');
-    expect(Buffer.from(fileSystem.canonicalPath(`${path}/absolute/file`)).toString()).toBe(`${path}/real/file`);
+    expect(Buffer.from(fileSystem.canonicalPath(`${path}/absolute/file`)).toString()).toBe(
+      `${path}/real/file`,
+    );
     expect(errnoOf(() => fileSystem.canonicalPath(`${path}/none`))).toBe('ENOENT');
     expect(errnoOf(() => fileSystem.canonicalPath(`${path}/real/file/x`))).toBe('ENOTDIR');
     dir.symlink('loop', 'loop');

@@ -63,7 +63,11 @@ export function onRealDisks(name: string, define: (disk: () => Disk, kind: DiskK
   );
 }
 
-function onDisks(name: string, kinds: readonly DiskKind[], define: (disk: () => Disk, kind: DiskKind) => void): void {
+function onDisks(
+  name: string,
+  kinds: readonly DiskKind[],
+  define: (disk: () => Disk, kind: DiskKind) => void,
+): void {
   for (const kind of kinds) {
     describe(`${name} (${kind.name})`, () => {
       let current: ReturnType<DiskKind['create']> | undefined;
@@ -80,7 +84,7 @@ function onDisks(name: string, kinds: readonly DiskKind[], define: (disk: () => 
 }
 
 export function text(value: string): Uint8Array {
-  return Buffer.from(value, 'utf8');
+  return new TextEncoder().encode(value);
 }
 
 /** The code of the system error that `call` throws; `undefined` when it returns. */
@@ -98,4 +102,9 @@ export function errnoOf(call: () => unknown): string | undefined {
 export function put(dir: Dir, name: Uint8Array | string, content: string | Uint8Array, mode = 0o600): void {
   using file = dir.createFile(name, mode);
   file.write(typeof content === 'string' ? text(content) : content, 0);
+}
+
+/** A test for errors of a class, for `rejects.toSatisfy`. */
+export function isA(Class: { is(value: unknown): boolean }): (error: unknown) => boolean {
+  return (error) => Class.is(error);
 }

@@ -196,6 +196,8 @@ export class ModelFileSystem implements FileSystem {
   link(fromDir: DirHandle, fromName: Uint8Array, toDir: DirHandle, toName: Uint8Array): void {
     const source = this.#at('link', fromDir, fromName);
     const node = this.#existing(source);
+    const taken = this.#at('link', toDir, toName);
+    if (taken.inode !== undefined) throw taken.failure('EEXIST');
     if (node.kind === 'directory' || this.options.links === false) throw source.failure('EPERM');
     const target = this.#free('link', toDir, toName);
     this.#give(target.directory, target.name, node);

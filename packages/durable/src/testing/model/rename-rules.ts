@@ -7,8 +7,10 @@ export function checkRename(state: ModelState, moved: ModelNode, source: Located
   if (target.inode === moved.ino) return false;
   if (target.directory.nlink === 0) throw target.failure('ENOENT');
   const replaced = target.inode === undefined ? undefined : state.node(target.inode);
+  if (moved.kind === 'directory' && holds(state, moved.ino, target.directory)) throw source.failure('EINVAL');
+  // The kernel looks at this before it looks at kinds.
+  if (replaced !== undefined && holds(state, replaced.ino, source.directory)) throw target.failure('ENOTEMPTY');
   if (moved.kind === 'directory') {
-    if (holds(state, moved.ino, target.directory)) throw source.failure('EINVAL');
     if (replaced !== undefined && replaced.kind !== 'directory') throw target.failure('ENOTDIR');
     if (replaced?.kind === 'directory' && replaced.entries.size > 0) throw target.failure('ENOTEMPTY');
   } else if (replaced?.kind === 'directory') {
