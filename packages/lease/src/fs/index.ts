@@ -1,3 +1,4 @@
+export { acquireHostLock, HostLockHeldError, type HostLockOptions } from './host-lock.js';
 export type { HostReader } from './host-reader.js';
 export { defaultTtl, type FsLeaserOptions, openFsLeaser } from './open-fs-leaser.js';
 export {
