@@ -1,1 +1,1 @@
-export {};
+export { type DefinedNode, type DefineOptions, MemorySource } from './memory-source.js';
