@@ -117,6 +117,17 @@ export function pausing(bytes: Uint8Array, before: number): PausedSource {
   };
 }
 
+/** Waits until a put has come to the pause of its source; a put that ends before that has its failure thrown. */
+export async function reached(source: PausedSource, put: Promise<unknown>): Promise<void> {
+  await Promise.race([source.paused, put]);
+}
+
+/** Marks a call as looked after: whatever becomes of it, it is no unhandled rejection of the process. */
+export function started<T>(call: Promise<T>): Promise<T> {
+  call.catch(() => undefined);
+  return call;
+}
+
 /** Reads an iterable to its end. */
 export async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { CaseDefinition } from '@holdfast/base/testing';
 
-import { chunked, collect, freshBytes, pausing } from '../content.js';
+import { chunked, collect, freshBytes, pausing, reached, started } from '../content.js';
 import { holds, lacks, rejectsWithReason } from '../expectations.js';
 import { type BlobsHarness, openFresh, original } from '../harness.js';
 
@@ -47,8 +47,8 @@ export const abortingCases: readonly CaseDefinition<BlobsHarness>[] = [
         const controller = new AbortController();
         const reason = new Reason(`after ${before} bytes`);
         const source = pausing(bytes, before);
-        const put = store.put('aborted', source, { signal: controller.signal });
-        await source.paused;
+        const put = started(store.put('aborted', source, { signal: controller.signal }));
+        await reached(source, put);
         controller.abort(reason);
         const rule = `an abort after ${before} of ${bytes.length} bytes must stop the put and leave nothing visible`;
         // The source never goes on: waiting for it would be a put that cannot be stopped.
@@ -173,9 +173,9 @@ export const abortingCases: readonly CaseDefinition<BlobsHarness>[] = [
       const controller = new AbortController();
       const reason = new Reason('only this one');
       const [stopped, other] = [pausing(bytes, 50_000), pausing(bytes, 50_000)];
-      const first = store.put('twin', stopped, { signal: controller.signal });
-      const second = store.put('twin', other);
-      await Promise.all([stopped.paused, other.paused]);
+      const first = started(store.put('twin', stopped, { signal: controller.signal }));
+      const second = started(store.put('twin', other));
+      await Promise.all([reached(stopped, first), reached(other, second)]);
       controller.abort(reason);
       await rejectsWithReason(first, reason, 'an abort must reject the call that it belongs to');
       other.resume();

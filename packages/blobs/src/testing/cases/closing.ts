@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { CaseDefinition } from '@holdfast/base/testing';
 
 import { BlobsClosedError } from '../../errors.js';
-import { collect, freshBytes, pausing } from '../content.js';
+import { collect, freshBytes, pausing, reached, started } from '../content.js';
 import { holds, lacks, refuses } from '../expectations.js';
 import { type BlobsHarness, openAgain, openFresh, original } from '../harness.js';
 
@@ -49,12 +49,12 @@ export const closingCases: readonly CaseDefinition<BlobsHarness>[] = [
       await store.put('read/too', bytes);
       const before = await harness.held?.(original(store));
       const source = pausing(bytes, 100_000);
-      const put = store.put('stuck', source);
+      const put = started(store.put('stuck', source));
       const reading = (await store.get('read'))[Symbol.asyncIterator]();
       await reading.next();
       const listing = store.list();
       await listing.next();
-      await source.paused;
+      await reached(source, put);
       const [closed, stopped] = await Promise.allSettled([store.close(), put]);
       assert.equal(closed.status, 'fulfilled', 'close must resolve although calls were running');
       const rule = 'close must end running calls with BlobsClosedError';

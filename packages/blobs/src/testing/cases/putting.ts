@@ -12,7 +12,9 @@ import {
   largeSize,
   lying,
   pausing,
+  reached,
   reusing,
+  started,
 } from '../content.js';
 import { holds, lacks, refuses, same } from '../expectations.js';
 import { type BlobsHarness, openAgain, openFresh, original } from '../harness.js';
@@ -200,8 +202,8 @@ export const puttingCases: readonly CaseDefinition<BlobsHarness>[] = [
       await store.put('x', lying(bytes.length - 5, bytes)).catch(() => undefined);
       const controller = new AbortController();
       const source = pausing(bytes, 20_000);
-      const put = store.put('x', source, { signal: controller.signal });
-      await source.paused;
+      const put = started(store.put('x', source, { signal: controller.signal }));
+      await reached(source, put);
       controller.abort(new Error('enough'));
       await put.catch(() => undefined);
       assert.equal(
@@ -220,7 +222,7 @@ export const puttingCases: readonly CaseDefinition<BlobsHarness>[] = [
       const store = await openFresh(harness, scope);
       const bytes = freshBytes(scope.random, 50_000);
       const kept = bytes.slice();
-      const put = store.put('copied', bytes);
+      const put = started(store.put('copied', bytes));
       bytes.fill(0);
       await put;
       bytes.fill(1);
@@ -335,8 +337,8 @@ export const puttingCases: readonly CaseDefinition<BlobsHarness>[] = [
       const other = await openAgain(harness, scope, store);
       const bytes = freshBytes(scope.random, 200_000);
       const source = pausing(bytes, 150_000);
-      const put = store.put('growing', source);
-      await Promise.race([source.paused, put]);
+      const put = started(store.put('growing', source));
+      await reached(source, put);
       const rule = 'an object must become visible at once and whole, at the end of its put';
       await lacks(store, 'growing', rule);
       await lacks(other, 'growing', rule);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { CaseDefinition, Requirement } from '@holdfast/base/testing';
 
 import { BlobsUnsupportedError } from '../../errors.js';
-import { chunked, collect, freshBytes, pausing } from '../content.js';
+import { chunked, collect, freshBytes, pausing, reached, started } from '../content.js';
 import { holds, lacks } from '../expectations.js';
 import { type BlobsHarness, openAgain, openFresh, original } from '../harness.js';
 
@@ -92,8 +92,8 @@ export const survivingCases: readonly CaseDefinition<BlobsHarness>[] = [
       const store = await openFresh(harness, scope);
       const bytes = freshBytes(scope.random, 100_000);
       const source = pausing(bytes, 60_000);
-      const put = store.put('cut', source).catch(() => undefined);
-      await source.paused;
+      const put = started(store.put('cut', source));
+      await reached(source, put);
       const after = scope.use(await crash(harness, store));
       await lacks(
         after,
@@ -104,7 +104,7 @@ export const survivingCases: readonly CaseDefinition<BlobsHarness>[] = [
       assert.equal(created, true, 'what a cut-off put left behind must not be in the way of the next one');
       await holds(after, 'cut', bytes, 'a put that is repeated after a crash stores the object');
       source.resume();
-      await put;
+      await put.catch(() => undefined);
     },
   },
 ];
