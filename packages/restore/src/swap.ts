@@ -1,11 +1,13 @@
 import type { JsonValue } from '@holdfast/base';
-import { type Dir, FileSystemError, removeTree } from '@holdfast/durable';
+import { type Dir, FileSystemError, removeTree, sweepTemporaries } from '@holdfast/durable';
 
 import { WorkspaceRestoreError } from './errors.js';
 import { damaged, matching, members } from './internal/intent-codec.js';
+import { RootWalker } from './internal/root-walker.js';
 import { identityOf, isSameIdentity } from './internal/signature.js';
 import { stageTree } from './internal/stage-tree.js';
 import { hasStandingProcess } from './internal/standing-processes.js';
+import { syncRecentlyKept } from './internal/sync-recent.js';
 import { reconcile } from './reconcile.js';
 import type { RootIdentity } from './restore-journal.js';
 import type { DiscardContext, PreparationContext, RestoreStrategy, StrategyContext } from './strategy.js';
@@ -28,7 +30,7 @@ export function swap(options: SwapOptions = {}): RestoreStrategy {
     fallback: options.fallback === false ? undefined : reconcile({ prune: 'exact' }),
     unavailable: (context: PreparationContext) => Promise.resolve(whyUnavailable(context)),
     stage,
-    secure: (context: PreparationContext) => Promise.resolve(secure(context)),
+    secure,
     commit,
     undo,
     discard,
@@ -80,7 +82,10 @@ async function stage(context: PreparationContext): Promise<void> {
   await context.parent.syncLater();
 }
 
-function secure(context: PreparationContext): JsonValue {
+// 1. Sync what is so young in the old tree that nobody may have: as a backup it has to be whole.
+async function secure(context: PreparationContext): Promise<JsonValue> {
+  using walker = new RootWalker(context.root);
+  await syncRecentlyKept({ ...context, operations: [] }, walker);
   using staging = context.parent.openDir(stagingName(context));
   return { staging: { ...identityOf(staging) } };
 }
@@ -145,6 +150,7 @@ function refuseTaken(parent: Dir, name: Uint8Array): void {
 async function discard(context: DiscardContext): Promise<void> {
   const { parent, outcome, state, restoreId, rootIdentity } = context;
   if (parent.lstat(context.rootName)?.kind !== 'directory') return;
+  await sweepTemporaries(parent, { isLive: (operation) => operation !== restoreId, clock: context.clock });
   if (outcome === 'undone') {
     const found = identityAt(parent, stagingName(context));
     if (found === undefined || (state !== undefined && !isSame(found, decodeState(state)))) return;

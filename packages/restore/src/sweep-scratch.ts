@@ -53,9 +53,10 @@ export async function sweepScratch(root: string, options: SweepScratchOptions): 
       const swept = place.root !== undefined && (await sweepSession(place, scratch, session, options, notes));
       if (swept === false) kept += 1;
       if (swept === true) removed += 1;
-      if (swept !== false) await scratch.removeIfEmpty(name);
+      if (swept !== false) scratch.removeIfEmpty(name);
     }
     await sweepTemporaries(scratch.dir, { isLive: () => false, clock: options.clock });
+    scratch.removeIfEmpty();
   }
   return { removed, kept, notes };
 }
@@ -109,7 +110,7 @@ async function sweepSession(
     });
   }
   await session.removeWork(intent.restoreId);
-  await session.removeIntent();
+  session.removeIntent();
   await session.sweep(clock);
   return true;
 }

@@ -19,7 +19,7 @@ export async function refuseOpenRestores(
     if (found === undefined || (found.over && name !== session)) continue;
     if (found.over && settled?.(found.restoreId) === true) {
       await directory.removeWork(found.restoreId);
-      await directory.removeIntent();
+      directory.removeIntent();
       continue;
     }
     const detail = found.over

@@ -21,7 +21,7 @@ export class RestoreEnding {
   async notStarted(failure: unknown): Promise<unknown> {
     await this.#quietly(async () => {
       await this.#session.removeWork(this.#run.restoreId);
-      await this.#scratch.removeIfEmpty(this.#session.name);
+      this.#scratch.removeIfEmpty(this.#session.name);
     });
     return failure;
   }
@@ -90,8 +90,8 @@ export class RestoreEnding {
         await run.strategy.discard(run.discard(work, outcome));
       }
       await this.#session.removeWork(run.restoreId);
-      await this.#session.removeIntent();
-      await this.#scratch.removeIfEmpty(this.#session.name);
+      this.#session.removeIntent();
+      this.#scratch.removeIfEmpty(this.#session.name);
     });
   }
 

@@ -38,13 +38,15 @@ export async function runRestore(run: RunState): Promise<RestoreReceipt> {
   using session = await scratch.ensureSession(run.options.session);
   const ending = new RestoreEnding(run, scratch, session);
   let intent: RestoreIntent;
+  let made: Dir | undefined;
   try {
-    await makeReady(run, scratch, session);
+    made = await makeReady(run, scratch, session);
     intent = await start(run);
   } catch (error) {
+    made?.close();
     throw await ending.notStarted(error);
   }
-  using work = await session.makeWork();
+  using work = made;
   const log = await begin(session, intent, run, ending);
   try {
     await prepare(run, log, work, ending);
@@ -68,7 +70,8 @@ export async function runRestore(run: RunState): Promise<RestoreReceipt> {
   return makeReceipt(run);
 }
 
-async function makeReady(run: RunState, scratch: ScratchDirectory, session: SessionScratch): Promise<void> {
+/** Returns the empty `work` directory. */
+async function makeReady(run: RunState, scratch: ScratchDirectory, session: SessionScratch): Promise<Dir> {
   const { options } = run;
   await refuseOpenRestores(scratch, session.name, run.place.path, options.settled);
   await session.sweep(run.clock);
@@ -82,7 +85,18 @@ async function makeReady(run: RunState, scratch: ScratchDirectory, session: Sess
       cause: error,
     });
   }
-  using work = await session.makeWork();
+  const work = await session.makeWork();
+  try {
+    await chooseStrategy(run, work);
+    throwIfAborted(options.signal);
+    return work;
+  } catch (error) {
+    work.close();
+    throw error;
+  }
+}
+
+async function chooseStrategy(run: RunState, work: Dir): Promise<void> {
   const asked = run.strategy;
   const reason = await asked.unavailable(run.preparation(work));
   if (reason !== undefined) {
@@ -96,7 +110,6 @@ async function makeReady(run: RunState, scratch: ScratchDirectory, session: Sess
     run.strategy = asked.fallback;
     run.note({ kind: 'swap-unavailable', detail: reason });
   }
-  throwIfAborted(options.signal);
 }
 
 async function start(run: RunState): Promise<RestoreIntent> {

@@ -57,7 +57,7 @@ export class SessionRecovery {
     const hadWork = session.removeEmptyWork();
     if (!session.isIdle) return await this.#setAside(undefined);
     if (!swept && !hadWork) return { action: 'none' };
-    if (this.#place.root !== undefined) await this.#scratch.removeIfEmpty(this.#name);
+    if (this.#place.root !== undefined) this.#scratch.removeIfEmpty(this.#name);
     return { action: 'cleaned' };
   }
 

@@ -3,7 +3,6 @@ import {
   type Dir,
   ensureChildDirectory,
   FileSystemError,
-  removeDurably,
   removeTree,
   sweepTemporaries,
 } from '@holdfast/durable';
@@ -92,10 +91,13 @@ export class ScratchDirectory implements Disposable {
     return `quarantine-${number}`;
   }
 
-  /** Removes a session's directory, then the scratch itself, as far as nothing is left in them. */
-  async removeIfEmpty(session: string): Promise<void> {
-    await removeIfEmpty(this.dir, Buffer.from(session));
-    await removeIfEmpty(this.#holder, this.#name);
+  /**
+   * Removes a session's directory, then the scratch itself, as far as nothing is left in them. Not synced: an empty
+   * directory that comes back after a crash means nothing and is removed by the next sweep.
+   */
+  removeIfEmpty(session?: string): void {
+    if (session !== undefined) removeIfEmpty(this.dir, Buffer.from(session));
+    removeIfEmpty(this.#holder, this.#name);
   }
 
   close(): void {
@@ -125,6 +127,7 @@ export class SessionScratch implements Disposable {
 
   /** Removes staged content and undo copies. The outcome must be durable. */
   async removeWork(restoreId: string): Promise<boolean> {
+    if (this.dir.lstat(workName) === undefined) return false;
     return await removeTree(this.dir, workName, { operation: restoreId });
   }
 
@@ -140,9 +143,12 @@ export class SessionScratch implements Disposable {
     }
   }
 
-  /** Removes the intent. The journal must have the terminal record. */
-  async removeIntent(): Promise<void> {
-    await removeDurably(this.dir, intentName);
+  /**
+   * Removes the intent. The journal must have the terminal record. Not synced: an outcome that comes back after a crash
+   * is still the right one.
+   */
+  removeIntent(): void {
+    if (this.dir.lstat(intentName) !== undefined) this.dir.unlink(intentName);
   }
 
   /** Removes what interrupted writers left; `true` when anything was there. */
@@ -165,12 +171,10 @@ export class SessionScratch implements Disposable {
   }
 }
 
-async function removeIfEmpty(parent: Dir, name: Uint8Array): Promise<void> {
+function removeIfEmpty(parent: Dir, name: Uint8Array): void {
   try {
     parent.rmdir(name);
   } catch (error) {
-    if (FileSystemError.is(error) && ['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.errno)) return;
-    throw error;
+    if (!FileSystemError.is(error) || !['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.errno)) throw error;
   }
-  await parent.syncLater();
 }

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+
+import { ManualClock } from '@holdfast/base/testing';
+import type { FileSystem } from '@holdfast/durable';
+import {
+  type CrashScenario,
+  type ModelFileSystem,
+  readTree,
+  type TreePlan,
+  writeTree,
+} from '@holdfast/durable/testing';
+import {
+  applyRestore,
+  type Prune,
+  type RestoreStrategy,
+  readOutcomes,
+  recover,
+  sweepScratch,
+} from '@holdfast/restore';
+import { MemorySource } from '@holdfast/restore/testing';
+import type { Ref } from '@holdfast/workspacestore';
+
+import { inertLock } from './bench.js';
+
+export const base = '/base';
+export const root = '/base/root';
+
+export interface CrashCase {
+  readonly old: TreePlan;
+  readonly target: TreePlan;
+  readonly strategy?: RestoreStrategy | undefined;
+  readonly prune?: Prune | undefined;
+  readonly links?: boolean | undefined;
+  /** Files that appear in the old tree just before the restore begins, not synced by whoever wrote them. */
+  readonly dirty?: TreePlan | undefined;
+  /** Modes by path, set on the old tree and wanted in the target. */
+  readonly modes?: { readonly old?: Modes; readonly target?: Modes } | undefined;
+  /** What the protocol runs on instead of the bare model. */
+  readonly through?: ((fileSystem: ModelFileSystem) => FileSystem) | undefined;
+  /** Fails the read-back, so that the restore takes itself back. */
+  readonly failVerification?: boolean | undefined;
+}
+
+type Modes = Readonly<Record<string, number>>;
+
+/** What a restore promises on the way: an event that is durable in the journal. */
+export type Promised = 'started' | 'restored' | 'aborted';
+
+/** What the model wrote a moment ago counts as young only where a case is about that. */
+const clockOf = (item: CrashCase): ManualClock =>
+  item.dirty === undefined ? new ManualClock(4_000_000_000_000) : new ManualClock();
+
+/** A restore on the crash model: after any crash, recovery leaves exactly the old tree or exactly the new one. */
+export function crashScenario(item: CrashCase): CrashScenario<Promised> {
+  let ref: Ref;
+  let contents: MemorySource;
+  let oldTree: unknown;
+  let newTree: unknown;
+  return {
+    model: { links: item.links },
+    setup: (fileSystem) => {
+      buildTree(fileSystem, item.target, item.modes?.target);
+      contents = new MemorySource(fileSystem);
+      ref = contents.capture(root);
+      newTree = readTree(fileSystem, root);
+      clearTree(fileSystem);
+      buildTree(fileSystem, item.old, item.modes?.old);
+    },
+    run: async (fileSystem, context) => {
+      oldTree = readTree(fileSystem, root);
+      writeTree(fileSystem, root, item.dirty ?? {});
+      const disk = item.through?.(fileSystem) ?? fileSystem;
+      const reader = readerOn(contents, disk);
+      try {
+        await applyRestore(reader, ref, root, {
+          session: 'crashing',
+          owner: null,
+          hostLock: inertLock,
+          fileSystem: disk,
+          strategy: item.strategy,
+          prune: item.prune ?? 'exact',
+          restoreId: '0123456789abcdef0123456789abcdef',
+          clock: clockOf(item),
+          journal: {
+            prepare: () => Buffer.from('event'),
+            started: () => acked(() => context.ack('started'), 1),
+            restored: () => acked(() => context.ack('restored'), undefined),
+            aborted: () => acked(() => context.ack('aborted'), undefined),
+          },
+          health: () => {
+            if (item.failVerification === true) reader.lie();
+          },
+          verify: item.failVerification === true ? 'all' : 'touched',
+        });
+      } catch (error) {
+        if (item.failVerification !== true) throw error;
+      }
+    },
+    recover: async (fileSystem, context) => {
+      const clock = clockOf(item);
+      const settled = new Set<string>();
+      await recover(root, { isAlive: () => 'dead', fileSystem, clock });
+      for (const outcome of readOutcomes(root, { fileSystem })) {
+        const open = context.acked.at(-1) === 'started';
+        if (open) context.ack(outcome.phase === 'committed' ? 'restored' : 'aborted');
+        settled.add(outcome.restoreId);
+      }
+      const scan = (path: string) => new MemorySource(fileSystem).scan(path);
+      await sweepScratch(root, { settled: (id) => settled.has(id), fileSystem, clock, scan });
+    },
+    check: (fileSystem, { acked: promises, finished }) => {
+      const found = readTree(fileSystem, root);
+      const last = promises.at(-1);
+      // What nobody synced is promised only with the new tree.
+      const young = last === 'restored' ? [] : Object.keys(item.dirty ?? {});
+      const tree = Object.fromEntries(Object.entries(found).filter(([path]) => !young.includes(path)));
+      if (last === 'restored') assert.deepEqual(tree, newTree, 'the journal says new');
+      else if (last === 'aborted') assert.deepEqual(tree, oldTree, 'the journal says old');
+      else assert.deepEqual(tree, oldTree, 'nothing was recorded');
+      if (finished && item.failVerification !== true) assert.equal(last, 'restored');
+      assert.deepEqual(
+        Object.keys(readTree(fileSystem, base)).filter((path) => !path.startsWith('root')),
+        [],
+      );
+    },
+  };
+}
+
+function readerOn(contents: MemorySource, disk: FileSystem): MemorySource & { lie(): void } {
+  const scanner = new MemorySource(disk);
+  let lying = false;
+  return Object.assign(Object.create(contents) as MemorySource, {
+    lie: () => {
+      lying = true;
+    },
+    openTree: (ref: Ref) => contents.openTree(ref),
+    fetch: (...args: Parameters<MemorySource['fetch']>) => contents.fetch(...args),
+    scan: async (path: string, options: Parameters<MemorySource['scan']>[1]) => {
+      const live = await scanner.scan(path, options);
+      return lying ? { ...live, entries: live.entries.slice(1) } : live;
+    },
+  });
+}
+
+async function acked<T>(ack: () => void, value: T): Promise<T> {
+  await Promise.resolve();
+  ack();
+  return value;
+}
+
+function buildTree(fileSystem: ModelFileSystem, plan: TreePlan, modes: Modes = {}): void {
+  const prefixed = Object.fromEntries(
+    Object.entries(plan).map(([path, node]) => [`base/root/${path}`, node]),
+  );
+  writeTree(fileSystem, '/', { 'base/': null, 'base/root/': null, ...prefixed });
+  for (const [path, mode] of Object.entries(modes)) chmodPath(fileSystem, `${root}/${path}`, mode);
+}
+
+function chmodPath(fileSystem: ModelFileSystem, path: string, mode: number): void {
+  const cut = path.lastIndexOf('/');
+  const parent = fileSystem.openRoot(path.slice(0, cut));
+  fileSystem.chmodAt(parent, Buffer.from(path.slice(cut + 1)), mode);
+  fileSystem.close(parent);
+}
+
+function clearTree(fileSystem: ModelFileSystem): void {
+  const remove = (path: string): void => {
+    const dir = fileSystem.openRoot(path);
+    for (const name of fileSystem.readdir(dir)) {
+      if (fileSystem.lstat(dir, name)?.kind === 'directory') {
+        remove(`${path}/${Buffer.from(name).toString('utf8')}`);
+        fileSystem.rmdir(dir, name);
+      } else fileSystem.unlink(dir, name);
+    }
+    fileSystem.close(dir);
+  };
+  remove(root);
+}
