@@ -1,1 +1,19 @@
-export {};
+export {
+  ConfirmationError,
+  NotAvailableError,
+  RootArgumentError,
+  UsageError,
+} from './errors.js';
+export { chooseHome } from './home.js';
+export { type CommandIo, type InputStream, Interrupted, type OutputStream } from './io.js';
+export { type RunOptions, runCommand } from './run.js';
+export type {
+  LocalCaptureOptions,
+  LocalRestoreOptions,
+  LocalRoot,
+  LocalSnapshotOptions,
+  LocalStack,
+  OpenLocal,
+  OpenRootOptions,
+} from './stack.js';
+export { printable } from './text.js';

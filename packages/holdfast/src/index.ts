@@ -1,1 +1,1 @@
-export {};
+export { type Local, type OpenLocalOptions, openLocal } from './open-local.js';

@@ -1,0 +1,58 @@
+import type { Change, RestorePlan, RestoreReceipt, Skipped } from '@holdfast/restore';
+
+import { bytesText, countText, durationText, printable } from '../text.js';
+
+const shownPaths = 10;
+
+/** A plan for people: numbers first, then the first paths of every kind. */
+export function planText(plan: RestorePlan): string {
+  const groups: (readonly [string, readonly Change[]])[] = [
+    ['delete', plan.delete],
+    ['change type of', plan.retype],
+    ['replace', plan.replace],
+    ['create', plan.create],
+    ['make directory', plan.mkdir],
+    ['change mode of', plan.chmod],
+  ];
+  const lines = [
+    `plan to restore ${plan.ref} (${plan.strategy})`,
+    `  ${plan.create.length} created, ${plan.replace.length} replaced, ${plan.retype.length} retyped, ` +
+      `${plan.delete.length} deleted, ${plan.chmod.length} mode changes, ${plan.mkdir.length} directories made, ` +
+      `${plan.keep} kept; ${bytesText(plan.bytes)} to write`,
+  ];
+  for (const [verb, changes] of groups) {
+    for (const change of changes.slice(0, shownPaths)) lines.push(`  ${verb} ${printable(change.path)}`);
+    if (changes.length > shownPaths) lines.push(`  ${verb} … ${changes.length - shownPaths} more`);
+  }
+  lines.push(...skippedLines(plan.omitted));
+  for (const conflict of plan.conflicts)
+    lines.push(`  conflict: ${printable(conflict.path)} (${conflict.reason})`);
+  if (!plan.exact)
+    lines.push('  the result will not be exactly the snapshot: what is listed above as not touched stays');
+  return `${lines.join('\n')}\n`;
+}
+
+/** A receipt for people. */
+export function receiptText(receipt: RestoreReceipt): string {
+  const lines = [
+    `restored ${receipt.ref} (${receipt.strategy}) in ${durationText(receipt.durationMs)}`,
+    `  ${receipt.created} created, ${receipt.replaced} replaced, ${receipt.retyped} retyped, ${receipt.deleted} deleted, ` +
+      `${receipt.chmodded} mode changes, ${receipt.kept} kept; ${bytesText(receipt.bytesWritten)} written; ` +
+      `verified: ${receipt.verified}; exact: ${receipt.exact ? 'yes' : 'no'}`,
+    ...skippedLines(receipt.omitted),
+  ];
+  for (const conflict of receipt.conflicts) {
+    lines.push(`  skipped, changed meanwhile: ${printable(conflict.path)} (${conflict.reason})`);
+  }
+  if (receipt.safetyRef !== undefined) lines.push(`  to undo: holdfast restore ${receipt.safetyRef} ROOT`);
+  return `${lines.join('\n')}\n`;
+}
+
+function skippedLines(skipped: readonly Skipped[]): string[] {
+  const lines = skipped
+    .slice(0, shownPaths)
+    .map(({ path, reason }) => `  not touched (${reason}): ${printable(path)}`);
+  if (skipped.length > shownPaths)
+    lines.push(`  not touched: ${countText(skipped.length - shownPaths, 'more path')}`);
+  return lines;
+}

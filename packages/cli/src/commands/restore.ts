@@ -1,0 +1,63 @@
+import type { Command, CommandContext } from '../command.js';
+import { exitStatus } from '../command.js';
+import { ConfirmationError } from '../errors.js';
+import { resolveRef } from '../ref-argument.js';
+import { resolveRoot } from '../root-argument.js';
+import { captureOptionSpecs } from './capture-options.js';
+import { noteRecovery } from './note-recovery.js';
+import { planText, receiptText } from './plan-text.js';
+import { restoreOptionSpecs, restoreOptions, scratchOption } from './restore-options.js';
+
+export const restoreCommand: Command = {
+  spec: {
+    name: 'restore',
+    summary: 'bring a directory back to a snapshot, in place',
+    arguments: [
+      { name: 'REF', help: 'snapshot to restore (a unique prefix of at least 8 hex digits will do)' },
+      { name: 'ROOT', help: 'directory to change' },
+    ],
+    options: [
+      { name: 'dry-run', help: 'show the plan and change nothing' },
+      { name: 'yes', help: 'do not ask' },
+      ...restoreOptionSpecs,
+      ...captureOptionSpecs,
+    ],
+    example: 'holdfast restore 3f9a0c1d ./project --dry-run',
+  },
+  run: async (context) => {
+    const { arguments: parsed, io } = context;
+    const options = restoreOptions(context);
+    const scratch = scratchOption(context);
+    const root = await resolveRoot(parsed.positionals[1] as string, io.cwd, context.home);
+    const asks = !parsed.flag('dry-run') && !parsed.flag('yes') && !context.json;
+    // Refused before the root is opened: opening may already recover something.
+    if (asks && !io.stdin.isTerminal) throw new ConfirmationError('no-terminal');
+    const stack = await context.stack();
+    const ref = await resolveRef(stack, parsed.positionals[0] as string);
+    const local = await stack.openRoot(root, { scratch, signal: io.signal });
+    try {
+      await noteRecovery(context, local.recovered);
+      const plan = await local.preview(ref, options);
+      if (parsed.flag('dry-run')) {
+        await context.result(plan, () => planText(plan));
+        return exitStatus.done;
+      }
+      if (asks) {
+        await context.note(planText(plan).trimEnd());
+        if (!(await confirm(context))) throw new ConfirmationError('declined');
+      }
+      const receipt = await local.restore(ref, { ...options, plan });
+      await context.result(receipt, () => receiptText(receipt));
+      return receipt.conflicts.length === 0 ? exitStatus.done : exitStatus.failed;
+    } finally {
+      await local.close();
+    }
+  },
+};
+
+async function confirm(context: CommandContext): Promise<boolean> {
+  await context.progress.clear();
+  await context.io.stderr.write('apply this plan? [y/N] ');
+  const answer = await context.io.stdin.readLine();
+  return answer !== undefined && /^y(es)?$/i.test(answer.trim());
+}

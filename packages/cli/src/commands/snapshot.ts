@@ -1,0 +1,46 @@
+import type { SnapshotResult } from '@holdfast/workspacestore';
+
+import type { Command } from '../command.js';
+import { exitStatus } from '../command.js';
+import { resolveRoot } from '../root-argument.js';
+import { bytesText, countText, durationText, printable } from '../text.js';
+import { captureOptionSpecs, captureOptions } from './capture-options.js';
+import { noteRecovery } from './note-recovery.js';
+
+export const snapshotCommand: Command = {
+  spec: {
+    name: 'snapshot',
+    summary: 'capture a directory as an immutable snapshot and print its ref',
+    arguments: [{ name: 'ROOT', help: 'directory to capture' }],
+    options: captureOptionSpecs,
+    example: 'holdfast snapshot ./project --ignore node_modules/',
+  },
+  run: async (context) => {
+    const options = captureOptions(context);
+    const root = await resolveRoot(context.arguments.positionals[0] as string, context.io.cwd, context.home);
+    const stack = await context.stack();
+    const local = await stack.openRoot(root, { signal: context.io.signal });
+    try {
+      await noteRecovery(context, local.recovered);
+      const result = await local.snapshot(options);
+      await context.result(result, () => snapshotText(result));
+    } finally {
+      await local.close();
+    }
+    return exitStatus.done;
+  },
+};
+
+function snapshotText({ ref, stats, coverage }: SnapshotResult): string {
+  const lines = [
+    ref,
+    `${countText(stats.entries, 'entry', 'entries')}, ${countText(stats.files, 'file')}, ${bytesText(stats.bytes)}; ` +
+      `read ${countText(stats.filesRead, 'file')} (${bytesText(stats.bytesRead)}), ` +
+      `stored ${bytesText(stats.bytesStored)} in ${durationText(stats.durationMs)}`,
+  ];
+  for (const { path, reason } of coverage.omitted) lines.push(`not captured (${reason}): ${printable(path)}`);
+  for (const { path, what } of coverage.dropped)
+    lines.push(`metadata not captured (${what}): ${printable(path)}`);
+  for (const path of coverage.raced) lines.push(`changed while being read: ${printable(path)}`);
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,60 @@
+import { HoldfastError, quote } from '@holdfast/base';
+
+/** The command line was used wrongly (exit status 2): unknown command or option, missing or extra argument. */
+export class UsageError extends HoldfastError {
+  static override readonly code = 'CLI_USAGE';
+  declare readonly code: 'CLI_USAGE';
+  /** The command the user meant, when that much was clear. */
+  declare readonly command: string | undefined;
+
+  constructor(message: string, command?: string, options: { readonly cause?: unknown } = {}) {
+    super(message, { ...options, fields: { command } });
+  }
+}
+
+/** A command or option that is specified but not built yet; it refuses and does nothing. */
+export class NotAvailableError extends HoldfastError {
+  static override readonly code = 'CLI_NOT_AVAILABLE';
+  declare readonly code: 'CLI_NOT_AVAILABLE';
+  declare readonly feature: string;
+
+  constructor(feature: string) {
+    super(`${feature} is not available in this version; nothing was done`, { fields: { feature } });
+  }
+}
+
+/** The directory named as ROOT cannot be used; nothing was touched. */
+export class RootArgumentError extends HoldfastError {
+  static override readonly code = 'CLI_ROOT';
+  declare readonly code: 'CLI_ROOT';
+  declare readonly root: string;
+  declare readonly kind: 'missing' | 'symlink' | 'not-directory' | 'unreadable' | 'contains-home';
+
+  constructor(root: string, kind: RootArgumentError['kind'], options: { readonly cause?: unknown } = {}) {
+    super(`root ${quote(root)} ${reasons[kind]}`, { ...options, fields: { root, kind } });
+  }
+}
+
+const reasons: Record<RootArgumentError['kind'], string> = {
+  missing: 'does not exist; name an existing directory',
+  symlink: 'is a symbolic link; name the directory itself',
+  'not-directory': 'is not a directory; name a directory',
+  unreadable: 'cannot be opened; check its permissions',
+  'contains-home': 'contains the holdfast home; choose a home outside the root with --home',
+};
+
+/** A question had to be asked and nobody could answer; nothing was touched. */
+export class ConfirmationError extends HoldfastError {
+  static override readonly code = 'CLI_CONFIRMATION';
+  declare readonly code: 'CLI_CONFIRMATION';
+  declare readonly kind: 'no-terminal' | 'declined';
+
+  constructor(kind: ConfirmationError['kind']) {
+    super(
+      kind === 'declined'
+        ? 'declined; nothing was touched'
+        : 'confirmation needs a terminal; pass --yes to go ahead or --dry-run to look; nothing was touched',
+      { fields: { kind } },
+    );
+  }
+}

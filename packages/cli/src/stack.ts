@@ -1,0 +1,62 @@
+import type { SessionStore } from '@holdfast/journal';
+import type { RecoveryResult, RestorePlan, RestoreReceipt } from '@holdfast/restore';
+import type { Ref, SnapshotProgress, SnapshotResult, WorkspaceStore } from '@holdfast/workspacestore';
+
+/** The assembled embedded stack that the commands run on. The umbrella package injects how it is opened. */
+export interface LocalStack extends AsyncDisposable {
+  /** Absolute, canonical. */
+  readonly home: string;
+  readonly store: WorkspaceStore;
+  readonly sessions: SessionStore;
+  /**
+   * Takes the root's lease, recovers an interrupted restore of it and opens its local journal.
+   * What recovery did is in `recovered` of the result.
+   */
+  openRoot(root: string, options?: OpenRootOptions): Promise<LocalRoot>;
+  close(): Promise<void>;
+}
+
+export interface OpenRootOptions {
+  readonly scratch?: 'sibling' | 'inside' | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One directory, held under its root lease, whose snapshots and restores are recorded in its local journal. */
+export interface LocalRoot extends AsyncDisposable {
+  readonly root: string;
+  readonly recovered: RecoveryResult;
+  snapshot(options?: LocalSnapshotOptions): Promise<SnapshotResult>;
+  preview(ref: Ref, options?: LocalRestoreOptions): Promise<RestorePlan>;
+  restore(
+    ref: Ref,
+    options?: LocalRestoreOptions & { readonly plan?: RestorePlan | undefined },
+  ): Promise<RestoreReceipt>;
+  close(): Promise<void>;
+}
+
+export interface LocalCaptureOptions {
+  readonly ignore?: readonly string[] | undefined;
+  /** Files above this many bytes are left out and reported. */
+  readonly maxFileSize?: number | undefined;
+  readonly onUnreadable?: 'fail' | 'omit' | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: SnapshotProgress) => void) | undefined;
+}
+
+export type LocalSnapshotOptions = LocalCaptureOptions;
+
+export interface LocalRestoreOptions extends LocalCaptureOptions {
+  /** Path text of files or subtrees; everything when absent. */
+  readonly paths?: readonly string[] | undefined;
+  readonly prune?: 'files' | 'exact' | undefined;
+  readonly onConflict?: 'fail' | 'overwrite' | 'skip' | undefined;
+  readonly force?: readonly string[] | undefined;
+  /** Take a safety checkpoint first, so that the restore can be undone. Default `true`. */
+  readonly safety?: boolean | undefined;
+}
+
+/** How the umbrella hands its stack to the commands. */
+export type OpenLocal = (
+  home: string,
+  options?: { readonly signal?: AbortSignal | undefined },
+) => Promise<LocalStack>;

@@ -1,0 +1,104 @@
+import { chooseHome, type OpenLocal, printable, runCommand } from '@holdfast/cli';
+import { describe, expect, it } from 'vitest';
+
+import { type FakeIoOptions, fakeIo } from './fake-io.js';
+
+const neverOpened: OpenLocal = () => {
+  throw new Error('the stack was opened');
+};
+
+async function run(words: readonly string[], options: FakeIoOptions = {}) {
+  const io = fakeIo(options);
+  const status = await runCommand(words, { io, openLocal: neverOpened, version: '1.2.3' });
+  return { status, out: io.out(), err: io.err() };
+}
+
+describe('command line grammar', () => {
+  it('prints an overview, the version, and help with an example for every command, on standard output', async () => {
+    const overview = await run(['--help']);
+    expect(overview).toMatchObject({ status: 0, err: '' });
+    const names = [...overview.out.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map((match) => match[1] as string);
+    expect(names).toEqual(
+      expect.arrayContaining(['snapshot', 'materialize', 'ls', 'cat', 'restore', 'recover', 'session log']),
+    );
+    for (const name of names) {
+      const help = await run([...name.split(' '), '--help']);
+      expect(help).toMatchObject({ status: 0, err: '' });
+      expect(help.out).toContain(`example: holdfast ${name}`);
+    }
+    expect(await run(['--version'])).toMatchObject({ status: 0, out: '1.2.3\n' });
+  });
+
+  it.each([
+    [[], 'no command was given'],
+    [['frobnicate'], 'unknown command'],
+    [['snapshot'], 'ROOT is missing'],
+    [['snapshot', 'a', 'b'], 'unexpected argument "b"'],
+    [['snapshot', 'a', '--bogus'], "Unknown option '--bogus'"],
+    [['snapshot', 'a', '--home'], '--home'],
+    [['snapshot', 'a', '--home', 'x', '--home', 'y'], 'given 2 times'],
+    [['materialize', 'v1:sha256:00'], 'DEST is missing'],
+    [['cat', 'x'], 'PATH is missing'],
+  ])('refuses %j with status 2 and says why', async (words, reason) => {
+    const { status, out, err } = await run(words);
+    expect(status).toBe(2);
+    expect(out).toBe('');
+    expect(err).toContain(reason);
+    expect(err).toContain('CLI_USAGE');
+  });
+
+  it('refuses commands that are specified and not built as not available', async () => {
+    for (const words of [['gc'], ['session', 'undo', 'x'], ['mcp']]) {
+      const { status, err } = await run(words);
+      expect(status).toBe(1);
+      expect(err).toContain('CLI_NOT_AVAILABLE');
+    }
+  });
+
+  it('prints errors as one JSON object on standard error with --json', async () => {
+    const { status, out, err } = await run(['snapshot', '/nowhere/at/all', '--json']);
+    expect(status).toBe(1);
+    expect(out).toBe('');
+    expect(JSON.parse(err)).toMatchObject({
+      error: { code: 'CLI_ROOT', kind: 'missing', root: '/nowhere/at/all' },
+    });
+  });
+
+  it.each([
+    ['1x', 'not a byte count'],
+    ['-1', 'max-file-size'],
+    ['1.5', 'not a byte count'],
+    ['99999999999999999999', 'not a byte count'],
+  ])('refuses --max-file-size %s', async (value, reason) => {
+    const { status, err } = await run(['snapshot', '/', '--max-file-size', value]);
+    expect(status).toBe(2);
+    expect(err).toContain(reason);
+  });
+});
+
+describe('chooseHome', () => {
+  const base = { env: {}, cwd: '/cwd', platform: 'linux', userHome: '/home/u' } as const;
+
+  it('prefers --home, then HOLDFAST_HOME, then the data directory of the platform', () => {
+    expect(chooseHome('rel', { ...base, env: { HOLDFAST_HOME: '/e' } })).toBe('/cwd/rel');
+    expect(chooseHome(undefined, { ...base, env: { HOLDFAST_HOME: '/e' } })).toBe('/e');
+    expect(chooseHome('', { ...base, env: { HOLDFAST_HOME: '' } })).toBe('/home/u/.local/share/holdfast');
+    expect(chooseHome(undefined, { ...base, env: { XDG_DATA_HOME: '/x' } })).toBe('/x/holdfast');
+    expect(chooseHome(undefined, { ...base, env: { XDG_DATA_HOME: 'relative' } })).toBe(
+      '/home/u/.local/share/holdfast',
+    );
+    expect(chooseHome(undefined, { ...base, platform: 'darwin' })).toBe(
+      '/home/u/Library/Application Support/holdfast',
+    );
+    expect(chooseHome(undefined, { ...base, platform: 'win32', env: { LOCALAPPDATA: 'C:\\L' } })).toBe(
+      'C:\\L\\holdfast',
+    );
+  });
+});
+
+describe('printable', () => {
+  it('shows what could drive a terminal or forge a line', () => {
+    expect(printable('a\u001b[2Jb\nc\u202ed\u007f\u0085')).toBe('a\\x1B[2Jb\\x0Ac\\u{202e}d\\x7F\\x85');
+    expect(printable('公共 émoji 😀')).toBe('公共 émoji 😀');
+  });
+});
