@@ -35,38 +35,50 @@ export class FileReader {
   }
 
   /**
-   * Reads a file that was found to be regular. The content is taken when the file looked the same before and after, or
-   * when two readings in a row of the same length agree (a file that only grows): then every byte stood in the file at
-   * one moment between them.
+   * Reads a file that was found to be regular. Its content is taken when the file looked the same before and after. A
+   * file that only grows is taken as it stood at one moment: when all that one reading gave is still the beginning of
+   * what the next one gives, every byte of it was in the file between the two.
    */
   *read(file: FileHandle, first: Stat): Generator<void, FileReading> {
     let before = first;
-    let previous: { size: number; key: Uint8Array } | undefined;
+    let previous: Sized | undefined;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const size = previous === undefined || before.size < previous.size ? before.size : previous.size;
-      const key = yield* size <= maxWholeObjectBytes
-        ? this.#readWhole(file, size)
-        : this.#readChunks(file, size);
+      const { size } = before;
+      const beginning = previous === undefined || previous.size > size ? undefined : previous.size;
+      const keys = yield* size <= maxWholeObjectBytes
+        ? this.#readWhole(file, size, beginning)
+        : this.#readChunks(file, size, beginning);
       const after = this.#fileSystem.fstat(file);
-      if (key !== undefined) {
-        const stat = after.size === size ? after : { ...after, size };
-        if (sameContentStat(before, after) && after.size === size)
-          return { outcome: 'read', key, stat, steady: true };
-        if (previous?.size === size && equalBytes(previous.key, key)) {
-          return { outcome: 'read', key, stat, steady: false };
+      if (keys !== undefined) {
+        if (sameContentStat(before, after))
+          return { outcome: 'read', key: keys.whole, stat: after, steady: true };
+        if (
+          previous !== undefined &&
+          keys.beginning !== undefined &&
+          equalBytes(keys.beginning, previous.key)
+        ) {
+          return {
+            outcome: 'read',
+            key: previous.key,
+            stat: { ...after, size: previous.size },
+            steady: false,
+          };
         }
-        previous = { size, key };
+        previous = { size, key: keys.whole };
       }
       before = after;
     }
     return { outcome: 'moved' };
   }
 
-  *#readWhole(file: FileHandle, size: number): Generator<void, Uint8Array | undefined> {
+  *#readWhole(
+    file: FileHandle,
+    size: number,
+    beginning: number | undefined,
+  ): Generator<void, Keys | undefined> {
     if (this.#whole.length < prefix.length + size) {
-      this.#whole = new Uint8Array(
-        prefix.length + Math.min(maxWholeObjectBytes, Math.max(size, this.#whole.length * 2)),
-      );
+      const room = Math.min(maxWholeObjectBytes, Math.max(size, this.#whole.length * 2));
+      this.#whole = new Uint8Array(prefix.length + room);
       this.#whole.set(prefix);
     }
     const end = prefix.length + size;
@@ -78,16 +90,26 @@ export class FileReader {
       this.bytesRead += count;
       if (at < end) yield;
     }
-    const key = sha256(this.#whole.subarray(0, end));
-    if (size > 0 && !this.#sink.has('file', key))
-      this.#sink.add('file', key, this.#whole.subarray(prefix.length, end));
-    return key;
+    const whole = sha256(this.#whole.subarray(0, end));
+    if (size > 0 && !this.#sink.has('file', whole)) {
+      this.#sink.add('file', whole, this.#whole.subarray(prefix.length, end));
+    }
+    return {
+      whole,
+      beginning:
+        beginning === undefined ? undefined : sha256(this.#whole.subarray(0, prefix.length + beginning)),
+    };
   }
 
-  *#readChunks(file: FileHandle, size: number): Generator<void, Uint8Array | undefined> {
+  *#readChunks(
+    file: FileHandle,
+    size: number,
+    beginning: number | undefined,
+  ): Generator<void, Keys | undefined> {
     this.#rolling ??= new Uint8Array(maximumChunkBytes + pieceBytes);
     const buffer = this.#rolling;
     const hash = startKey('file');
+    const begun = beginning === undefined ? undefined : startKey('file');
     const chunks: ChunkRef[] = [];
     let start = 0;
     let end = 0;
@@ -103,6 +125,9 @@ export class FileReader {
         const count = this.#fileSystem.read(file, room, position);
         if (count === 0) return undefined;
         hash.update(room.subarray(0, count));
+        if (beginning !== undefined && position < beginning) {
+          begun?.update(room.subarray(0, Math.min(count, beginning - position)));
+        }
         position += count;
         end += count;
         this.bytesRead += count;
@@ -116,12 +141,23 @@ export class FileReader {
       start = cut;
       yield;
     }
-    const key = hash.digest();
-    if (!this.#sink.has('file', key)) {
-      this.#sink.add('chunklist', key, encodeChunkList({ kind: 'file', size, chunks }));
+    const whole = hash.digest();
+    if (!this.#sink.has('file', whole)) {
+      this.#sink.add('chunklist', whole, encodeChunkList({ kind: 'file', size, chunks }));
     }
-    return key;
+    return { whole, beginning: begun?.digest() };
   }
+}
+
+interface Sized {
+  readonly size: number;
+  readonly key: Uint8Array;
+}
+
+/** The key of what was read, and of its first bytes as far as the reading before went. */
+interface Keys {
+  readonly whole: Uint8Array;
+  readonly beginning: Uint8Array | undefined;
 }
 
 function sameContentStat(a: Stat, b: Stat): boolean {

@@ -29,7 +29,7 @@ import type { ObjectTable } from './object-table.js';
 import { StagedTree } from './staged-tree.js';
 import type { StoreContext } from './store-context.js';
 import { differences } from './tree-comparison.js';
-import { canonicalize, lookAt, openTreeRoot, refuseOverlap } from './tree-root.js';
+import { canonicalize, checkHostPath, lookAt, openTreeRoot, refuseOverlap } from './tree-root.js';
 
 export interface MaterializeOptions {
   /** Path text of files or subtrees to build; the whole tree when absent. Directories above them come along. */
@@ -65,6 +65,7 @@ export async function materializeTree(
   dest: string,
   options: MaterializeOptions,
 ): Promise<Materialized> {
+  checkHostPath(dest);
   const started = context.clock.monotonic();
   const entries = selectEntries(tree, options.paths);
   try {

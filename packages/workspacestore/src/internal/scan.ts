@@ -6,6 +6,7 @@ import type { LiveTree } from '../tree.js';
 import { captureLive, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
 import { toLiveTree } from './live-tree.js';
 import type { StoreContext } from './store-context.js';
+import { checkHostPath } from './tree-root.js';
 
 /** A sink that stores nothing. */
 const nowhere = {
@@ -17,6 +18,7 @@ const nowhere = {
 
 /** Reads a live directory as a snapshot would, without storing anything. What it learns speeds up the next capture. */
 export async function scanLive(context: StoreContext, root: string, options: ScanOptions): Promise<LiveTree> {
+  checkHostPath(root);
   const asked = { ...options, ignore: options.ignore ?? options.target?.ignore };
   const rules = checkCaptureOptions(context, asked);
   try {

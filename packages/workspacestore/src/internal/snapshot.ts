@@ -15,7 +15,7 @@ import type { RootState } from './root-state.js';
 import { SnapshotSink } from './snapshot-sink.js';
 import { openSnapshot, type StoreContext } from './store-context.js';
 import { holdOf } from './store-keys.js';
-import type { TreeRoot } from './tree-root.js';
+import { checkHostPath, type TreeRoot } from './tree-root.js';
 
 /** Times that a snapshot is repeated because a collection took archives that it relied on. */
 const maxRepeats = 3;
@@ -26,6 +26,7 @@ export async function takeSnapshot(
   root: string,
   options: SnapshotOptions,
 ): Promise<SnapshotResult> {
+  checkHostPath(root);
   const rules = checkCaptureOptions(context, options);
   const base = options.base === undefined ? undefined : parseRef(options.base);
   const started = context.clock.monotonic();

@@ -56,11 +56,15 @@ export function lookAt(fileSystem: FileSystem, path: string): FoundNode {
   }
 }
 
-/** The path with its parents resolved; `undefined` when a parent is missing. */
-export function canonicalize(fileSystem: FileSystem, path: string): string | undefined {
+/** @throws TypeError when a path of this machine is not given as one. */
+export function checkHostPath(path: unknown): void {
   if (typeof path !== 'string' || path.length === 0 || path.includes('\0')) {
     throw new TypeError('path: expected a non-empty string without NUL');
   }
+}
+
+/** The path with its parents resolved; `undefined` when a parent is missing. */
+export function canonicalize(fileSystem: FileSystem, path: string): string | undefined {
   const absolute = resolve(path);
   const parent = dirname(absolute);
   if (parent === absolute) return absolute;
