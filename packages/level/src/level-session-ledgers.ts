@@ -163,7 +163,8 @@ class LevelSessionLedgers implements SessionLedgers {
   }
 
   /**
-   * 1. Directories. 2. The database, which takes the engine's lock. 3. The owner note, for whom the lock keeps out.
+   * 1. Directories. 2. Checksums of the tables, which the engine takes on trust. 3. The database, which takes the
+   * engine's lock. 4. The owner note, for whom the lock keeps out.
    * A database is made only for a session that never acknowledged a record: what is missing otherwise is damage.
    */
   async #start(sessionId: string, create: boolean): Promise<OpenSession> {
@@ -172,6 +173,7 @@ class LevelSessionLedgers implements SessionLedgers {
     const note = directories.readNote(sessionId, 'refs');
     const empty = note === undefined || decodeRefsNote(sessionId, note).tip === 0;
     if (create || empty) await wrapped('open', () => directories.make(sessionId));
+    await this.#checkTables(sessionId);
     const database = this.#database(sessionId);
     await this.#openDatabase(sessionId, database, empty);
     const session: OpenSession = { core: new LevelCore(database), views: 0 };
@@ -234,6 +236,15 @@ class LevelSessionLedgers implements SessionLedgers {
     }
   }
 
+  async #checkTables(sessionId: string): Promise<void> {
+    const detail = await wrapped('open', () => this.#directories.tableProblem(sessionId));
+    if (detail === undefined) return;
+    // A table that a living owner has half written looks the same.
+    const owner = this.#readOwner(sessionId);
+    if (ownerLives(owner)) throw new LedgerInUseError(sessionId, owner);
+    throw new JournalCorruptError(sessionId, 'storage', { detail });
+  }
+
   async #probe(sessionId: string): Promise<void> {
     const database = this.#database(sessionId);
     try {
@@ -273,6 +284,18 @@ class LevelSessionLedgers implements SessionLedgers {
     } finally {
       if (this.#turns.get(sessionId) === settled) this.#turns.delete(sessionId);
     }
+  }
+}
+
+/** Whether another process of this host, by number, may still have the session open. */
+function ownerLives(owner: Readonly<Record<string, JsonValue>> | undefined): boolean {
+  const pid = owner?.['pid'];
+  if (typeof pid !== 'number' || pid === process.pid || owner?.['host'] !== hostname()) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: unknown }).code === 'EPERM';
   }
 }
 

@@ -1,6 +1,8 @@
+import { Pacer } from '@holdfast/base';
 import {
-  Dir,
+  type Dir,
   ensureChildDirectory,
+  FileSystemError,
   readFile,
   removeDurably,
   removeTree,
@@ -9,8 +11,12 @@ import {
 } from '@holdfast/durable';
 import { isSessionId, type SessionNoteKind } from '@holdfast/journal';
 
-/** The database's directory inside a session's. Nothing of ours ever opens a file in it: that would drop its lock. */
+import { tableProblem } from './table-check.js';
+
+/** The database's directory inside a session's. Nothing of ours opens its lock file: that would drop the lock. */
 export const ledgerDirectory = 'ledger';
+
+const tableName = /\.(?:ldb|sst)$/;
 
 // Present from the moment a deletion was decided until its end, so that a half-deleted session is never taken for a
 // damaged one.
@@ -55,6 +61,31 @@ export class SessionDirectories implements Disposable {
     await sweepTemporaries(dir);
     const ledger = await ensureChildDirectory(dir, ledgerDirectory);
     ledger.close();
+  }
+
+  /**
+   * Checks the tables of a database that is not open, and tells what is wrong with one; `undefined` when nothing is.
+   * Tables only: opening the engine's lock file would drop the lock of whoever in this process holds it.
+   */
+  async tableProblem(sessionId: string): Promise<string | undefined> {
+    using dir = this.#openDir(sessionId);
+    if (dir?.lstat(ledgerDirectory) === undefined) return undefined;
+    using tables = dir.openDir(ledgerDirectory);
+    const pacer = new Pacer();
+    for (const name of tables.list()) {
+      const text = new TextDecoder().decode(name);
+      if (!tableName.test(text)) continue;
+      let problem: string | undefined;
+      try {
+        using file = tables.openFile(name);
+        problem = await tableProblem(file, pacer);
+      } catch (error) {
+        // Another process that has the database open deletes what it has merged; the engine's lock will say so.
+        if (!FileSystemError.is(error) || error.errno !== 'ENOENT') throw error;
+      }
+      if (problem !== undefined) return `table ${text}: ${problem}`;
+    }
+    return undefined;
   }
 
   readNote(sessionId: string, kind: SessionNoteKind): Uint8Array | undefined {
