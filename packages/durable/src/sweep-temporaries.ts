@@ -36,11 +36,14 @@ export function sweepTemporariesSync(dir: Dir, options: SweepOptions = {}): Swep
   return runStepsSync(sweepSteps(dir, options));
 }
 
-// 1. Delete every name of ours whose operation is dead or whose age says so.
-// 2. Sync the directory when anything was deleted.
+// 1. Before the first tree is deleted, sync the directory: the rename that made it trash may not be durable yet, and
+//    must not be taken back by a crash when a part of the tree is gone.
+// 2. Delete every name of ours whose operation is dead or whose age says so.
+// 3. Sync the directory when anything was deleted.
 function* sweepSteps(dir: Dir, options: SweepOptions): Steps<Swept> {
   let removed = 0;
   let kept = 0;
+  let renamesDurable = false;
   for (const name of dir.list()) {
     const temporary = parseTemporaryName(name);
     if (temporary === undefined) continue;
@@ -48,6 +51,10 @@ function* sweepSteps(dir: Dir, options: SweepOptions): Steps<Swept> {
     if (!isDead(dir, name, temporary, options)) {
       kept += 1;
       continue;
+    }
+    if (temporary.kind === 'trash' && !renamesDurable) {
+      yield* syncStep([dir]);
+      renamesDurable = true;
     }
     try {
       yield* deleteSteps(dir, name, options.signal);

@@ -1,4 +1,4 @@
-import { compareBytes, concatBytes, throwIfAborted } from '@holdfast/base';
+import { compareBytes, concatBytes, encodePathText, throwIfAborted } from '@holdfast/base';
 
 import type { Dir } from './dir.js';
 import { FileSystemError } from './errors.js';
@@ -116,11 +116,6 @@ class Frame {
     return name;
   }
 
-  /** Leaves out what was not visited yet. */
-  abandon(): void {
-    this.#names = [];
-  }
-
   close(): void {
     this.dir.close();
   }
@@ -171,8 +166,11 @@ function enter(frame: Frame, entry: Entry, visitor: WalkVisitor, sorted: boolean
   }
 }
 
-/** Opens the last frame again, from the root down, keeping the deepest ones open; `false` when the way has changed. */
-function reopen(stack: readonly Frame[], maxOpen: number, visitor: WalkVisitor): boolean {
+/**
+ * Opens the last frame again, from the root down, keeping the deepest ones open. When the way has changed, the frames
+ * from there on are dropped; `false` then.
+ */
+function reopen(stack: Frame[], maxOpen: number, visitor: WalkVisitor): boolean {
   for (let index = 1; index < stack.length; index += 1) {
     const frame = stack[index] as Frame;
     const entry = frame.entry as Entry;
@@ -182,13 +180,13 @@ function reopen(stack: readonly Frame[], maxOpen: number, visitor: WalkVisitor):
       const { dev, ino } = dir.stat();
       if (ino !== entry.stat.ino || dev !== entry.stat.dev) {
         dir.close();
-        throw new FileSystemError('reopen', 'ESTALE', Buffer.from(entry.path()).toString('latin1'));
+        throw new FileSystemError('reopen', 'ESTALE', encodePathText(entry.path()));
       }
       frame.dir = dir;
     } catch (error) {
       if (!FileSystemError.is(error) || visitor.failed === undefined) throw error;
       visitor.failed(entry, error);
-      for (const lost of stack.slice(index)) lost.abandon();
+      for (const lost of stack.splice(index)) lost.close();
       return false;
     }
     if (index >= maxOpen) stack[index - maxOpen + 1]?.close();

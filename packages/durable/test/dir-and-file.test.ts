@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 
-import { Dir, File, FileTooLargeError, HandleClosedError, SyncFailedError } from '@holdfast/durable';
+import { Dir, type File, FileTooLargeError, HandleClosedError, SyncFailedError } from '@holdfast/durable';
 import { FaultFileSystem, ModelFileSystem, TracingFileSystem } from '@holdfast/durable/testing';
 import { describe, expect, it } from 'vitest';
 

@@ -51,9 +51,9 @@ function outcomes(fileSystem: FileSystem, path: string, commands: readonly Comma
   for (const child of ['x', 'y']) root.mkdir(child);
   using x = root.openDir('x');
   x.mkdir('z');
-  const step = (run: () => unknown): string => {
+  const step = (run: () => string): string => {
     try {
-      return String(run() ?? 'done');
+      return run();
     } catch (error) {
       if (FileSystemError.is(error)) return error.errno;
       throw error;
@@ -62,18 +62,18 @@ function outcomes(fileSystem: FileSystem, path: string, commands: readonly Comma
   return commands.map((current) => step(() => perform(root, current)));
 }
 
-function perform(root: Dir, current: Command): unknown {
+function perform(root: Dir, current: Command): string {
   const dir = openPath(root, current.at);
   try {
     switch (current.do) {
       case 'create':
         dir.createFile(current.name).close();
-        return undefined;
+        return 'done';
       case 'mkdir':
       case 'rmdir':
       case 'unlink':
         dir[current.do](current.name);
-        return undefined;
+        return 'done';
       case 'lstat': {
         const stat = dir.lstat(current.name);
         if (stat === undefined) return 'absent';
@@ -89,15 +89,15 @@ function perform(root: Dir, current: Command): unknown {
         return change(dir, current.name, (file) => file.truncate(current.size));
       case 'chmod':
         dir.chmodAt(current.name, current.mode);
-        return undefined;
+        return 'done';
       case 'symlink':
         dir.symlink(current.target, current.name);
-        return undefined;
+        return 'done';
       case 'rename':
       case 'link': {
         using to = openPath(root, current.to);
         dir[current.do](current.name, to, current.newName);
-        return undefined;
+        return 'done';
       }
     }
   } finally {
@@ -105,10 +105,10 @@ function perform(root: Dir, current: Command): unknown {
   }
 }
 
-function change(dir: Dir, fileName: string, run: (file: File) => void): unknown {
+function change(dir: Dir, fileName: string, run: (file: File) => void): string {
   using file = dir.openFile(fileName, 'read-write');
   run(file);
-  return file.stat().size;
+  return String(file.stat().size);
 }
 
 function openPath(root: Dir, path: string): Dir {

@@ -117,7 +117,8 @@ export class ModelFileSystem implements FileSystem {
   read(file: FileHandle, buffer: Uint8Array, position: number): number {
     const node = this.#node('read', file);
     if (node.kind === 'directory') throw failure('read', 'EISDIR', file);
-    if (node.kind !== 'file') return 0;
+    // No position in a pipe, as the kernel says.
+    if (node.kind !== 'file') throw failure('read', 'ESPIPE', file);
     const part = node.content.bytes().subarray(position, position + buffer.length);
     buffer.set(part);
     return part.length;

@@ -9,7 +9,8 @@ export function checkRename(state: ModelState, moved: ModelNode, source: Located
   const replaced = target.inode === undefined ? undefined : state.node(target.inode);
   if (moved.kind === 'directory' && holds(state, moved.ino, target.directory)) throw source.failure('EINVAL');
   // The kernel looks at this before it looks at kinds.
-  if (replaced !== undefined && holds(state, replaced.ino, source.directory)) throw target.failure('ENOTEMPTY');
+  if (replaced !== undefined && holds(state, replaced.ino, source.directory))
+    throw target.failure('ENOTEMPTY');
   if (moved.kind === 'directory') {
     if (replaced !== undefined && replaced.kind !== 'directory') throw target.failure('ENOTDIR');
     if (replaced?.kind === 'directory' && replaced.entries.size > 0) throw target.failure('ENOTEMPTY');
