@@ -17,9 +17,15 @@ export interface EpochRecord {
   readonly acquired: string;
 }
 
+/**
+ * `claiming`: somebody is about to overtake a holder that may be alive, and has not looked at it again yet. `unreadable`
+ * stands for anything that is none of the words.
+ */
+export type EpochWord = 'held' | 'claiming' | 'released';
+
 /** An epoch file as it was read. */
 export interface EpochState {
-  readonly released: boolean;
+  readonly word: EpochWord | 'unreadable';
   /** Absent when the bytes are damaged. */
   readonly record?: EpochRecord | undefined;
   /** Changes with every renewal. */
@@ -37,23 +43,22 @@ export class EpochFileVersionError extends Error {
   override readonly name = 'EpochFileVersionError';
 }
 
-// First line, 43 bytes: magic, state (8), heartbeat (16), newline. Only state and heartbeat ever change, in place and
+// First line, 43 bytes: magic, state word (8), heartbeat (16), newline. Only word and heartbeat ever change, in place and
 // through the descriptor of the holder, which can reach no other holder's file.
 const magic = 'holdfast-lease/1';
-const heldState = 'held    ';
-const releasedState = 'released';
-const stateOffset = magic.length + 1;
-const heartbeatOffset = stateOffset + heldState.length + 1;
+const wordBytes = 8;
+const wordOffset = magic.length + 1;
+const heartbeatOffset = wordOffset + wordBytes + 1;
 const headerBytes = heartbeatOffset + 16 + 1;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Bytes of a new epoch file: state line, record as JSON, SHA-256 of the record's line. */
-export function encodeEpochFile(record: EpochRecord): Uint8Array {
+export function encodeEpochFile(record: EpochRecord, word: EpochWord): Uint8Array {
   const line = JSON.stringify(record);
   return encoder.encode(
-    `${magic} ${heldState} ${formatHeartbeat(0)}\n${line}\n${sha256Hex(encoder.encode(line))}\n`,
+    `${magic} ${word.padEnd(wordBytes)} ${formatHeartbeat(0)}\n${line}\n${sha256Hex(encoder.encode(line))}\n`,
   );
 }
 
@@ -62,9 +67,9 @@ export function heartbeatPatch(count: number): { readonly bytes: Uint8Array; rea
   return { bytes: encoder.encode(formatHeartbeat(count)), position: heartbeatOffset };
 }
 
-/** What to write, and where, to release. */
-export function releasePatch(): { readonly bytes: Uint8Array; readonly position: number } {
-  return { bytes: encoder.encode(releasedState), position: stateOffset };
+/** What to write, and where, to change the state. */
+export function statePatch(word: EpochWord): { readonly bytes: Uint8Array; readonly position: number } {
+  return { bytes: encoder.encode(word.padEnd(wordBytes)), position: wordOffset };
 }
 
 /**
@@ -80,14 +85,19 @@ export function decodeEpochFile(bytes: Uint8Array, name: string, epoch: number):
     );
   }
   const intact = header.length === headerBytes && header.startsWith(`${magic} `) && header.endsWith('\n');
-  const state = header.slice(stateOffset, stateOffset + heldState.length);
+  const word = intact ? parseWord(header.slice(wordOffset, wordOffset + wordBytes)) : 'unreadable';
   const heartbeat = header.slice(heartbeatOffset, heartbeatOffset + 16);
   const record = intact ? decodeRecord(bytes.subarray(headerBytes), name, epoch) : undefined;
   return {
-    released: intact && state === releasedState,
+    word,
     record,
     fingerprint: record === undefined ? `damaged ${sha256Hex(bytes)}` : `${record.nonce} ${heartbeat}`,
   };
+}
+
+function parseWord(text: string): EpochState['word'] {
+  const words: readonly EpochWord[] = ['held', 'claiming', 'released'];
+  return words.find((word) => word.padEnd(wordBytes) === text) ?? 'unreadable';
 }
 
 function decodeRecord(bytes: Uint8Array, name: string, epoch: number): EpochRecord | undefined {

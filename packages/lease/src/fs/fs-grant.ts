@@ -4,7 +4,7 @@ import { type Dir, type File, FileSystemError } from '@holdfast/durable';
 import type { LeaseGrant } from '../driver.js';
 import { LeaseLostError, type LeaseLostKind } from '../errors.js';
 import { type EpochDirectories, epochFileName, epochNumbers } from './epoch-directory.js';
-import { heartbeatPatch, releasePatch } from './epoch-file.js';
+import { heartbeatPatch, statePatch } from './epoch-file.js';
 
 export interface FsGrantFacts {
   readonly name: string;
@@ -102,7 +102,7 @@ export class FsGrant implements LeaseGrant {
    */
   giveBack(): void {
     if (this.#givenBack) return;
-    const { bytes, position } = releasePatch();
+    const { bytes, position } = statePatch('released');
     try {
       this.#file.write(bytes, position);
     } catch (error) {
@@ -131,7 +131,7 @@ export class FsGrant implements LeaseGrant {
     }
     using mine = file;
     if (!isSameNode(mine, this.#file)) return true;
-    const { bytes, position } = releasePatch();
+    const { bytes, position } = statePatch('released');
     mine.write(bytes, position);
     return true;
   }

@@ -3,7 +3,7 @@ import type { Dir, FileSystem } from '@holdfast/durable';
 
 import type { DriverAcquireOptions, LeaseGrant, LeaserDriver, LeaserSupports } from '../driver.js';
 import { LeaseHeldError, LeaserClosedError } from '../errors.js';
-import { Claimant } from './claim.js';
+import { type Claim, Claimant } from './claim.js';
 import {
   deleteOlder,
   EpochDirectories,
@@ -12,10 +12,10 @@ import {
   readEpoch,
   readNewest,
 } from './epoch-directory.js';
-import { maxTtl } from './epoch-file.js';
+import { type EpochState, maxTtl } from './epoch-file.js';
 import { ExpiryWatch } from './expiry-watch.js';
 import { FsGrant } from './fs-grant.js';
-import type { ProcessTable } from './process-identity.js';
+import type { Liveness, ProcessTable } from './process-identity.js';
 
 export interface FsLeaserDriverOptions {
   readonly fileSystem: FileSystem;
@@ -67,13 +67,11 @@ export class FsLeaserDriver implements LeaserDriver {
   }
 
   // 1. Read the newest epoch; refuse while its holder lives. Nobody can revive what is released, dead or expired.
-  // 2. Claim the next number: temporary file, sync, exclusive link, sync of the directory. Taken: begin again.
-  //    The link is the point of no return; an abort afterwards gives the grant back.
-  // 3. List again. A number above the claim means that this process slept through somebody's whole grant, and linked a
-  //    number that had been used and deleted: give up and begin again.
-  // 4. If the predecessor had expired, look at its heartbeat again: see `FsGrant`.
-  // 5. If the caller knows of higher epochs, claim the number above them the same way, as the holder.
-  // 6. Delete older numbers; the newest is never deleted, so the counter survives.
+  // 2. Claim the next number: temporary file, sync, exclusive link, sync of the directory; then list again. Taken or
+  //    disputed: begin again. An abort before the link leaves nothing, one after it gives the claim back.
+  // 3. If the predecessor had expired, look at its heartbeat again, see `FsGrant`. It has moved: withdraw the claim.
+  // 4. If the caller knows of higher epochs, claim the number above them the same way, as the holder.
+  // 5. Begin to renew; delete lower numbers. The newest is never deleted, so the counter survives.
   async acquire(name: string, options: DriverAcquireOptions): Promise<LeaseGrant> {
     throwIfAborted(this.#closing.signal);
     this.#retryGiveBacks();
@@ -84,17 +82,13 @@ export class FsLeaserDriver implements LeaserDriver {
       const verdict = this.#judge(name, newest);
       if (verdict === 'held') throw new LeaseHeldError(name, newest.number, newest.state?.record?.owner);
       const started = this.#options.clock.monotonic();
-      const epochs = [newest.number + 1];
-      if (options.above > newest.number) epochs.push(options.above + 1);
-      const claim = await this.#claimant.claim(dir, name, epochs, options);
+      const claim = await this.#claim(dir, name, newest, verdict === 'expired', options);
       if (claim === undefined) continue;
       const ttl = this.#options.scope === 'host' ? this.#options.ttl : undefined;
-      const grant = new FsGrant(this.#options.clock, this.#directories, { name, ttl, ...claim }, started);
+      const facts = { name, epoch: claim.epoch, file: claim.file, ttl };
+      const grant = new FsGrant(this.#options.clock, this.#directories, facts, started);
       this.#grants.add(grant);
-      if (await this.#settle(grant, dir, verdict === 'expired' ? newest : undefined, options.signal)) {
-        this.#watch.forget(name);
-        return this.#owned(grant);
-      }
+      if (await this.#begin(grant, dir, options.signal)) return this.#owned(grant);
     }
     throw new Error(`lease ${name} was claimed by others ${maxAttempts} times in a row`);
   }
@@ -145,32 +139,59 @@ export class FsLeaserDriver implements LeaserDriver {
     return await this.#directories.ensure(name, signal);
   }
 
-  /**
-   * Steps 4 and 6 of `acquire` for a claim that succeeded. `false`: the claim was in vain and has been given back. A
-   * failure gives it back too.
-   */
-  async #settle(
-    grant: FsGrant,
+  /** Steps 2 to 4 of `acquire`; `undefined`: in vain, and nothing is left of it. */
+  async #claim(
     dir: Dir,
-    overtaken: NewestEpoch | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<boolean> {
+    name: string,
+    newest: NewestEpoch,
+    overtaking: boolean,
+    options: DriverAcquireOptions,
+  ): Promise<Claim | undefined> {
+    const { owner, above, signal } = options;
+    const request = { name, owner, signal };
+    const predecessor = newest.number;
+    const claim = await this.#claimant.claim(dir, {
+      ...request,
+      epoch: predecessor + 1,
+      predecessor,
+      overtaking,
+    });
+    if (claim === undefined) return undefined;
     try {
-      const isRevived = overtaken !== undefined && this.#hasMoved(dir, grant.name, overtaken);
+      if (overtaking && this.#hasMoved(dir, name, newest)) {
+        claim.withdraw(dir);
+        return undefined;
+      }
+      claim.confirm();
+    } catch (error) {
+      claim.withdraw(dir);
+      throw error;
+    }
+    if (claim.epoch > above) return claim;
+    try {
+      const raised = { ...request, epoch: above + 1, predecessor: claim.epoch, overtaking: false };
+      return await this.#claimant.claim(dir, raised);
+    } finally {
+      // Below the raised number it means nothing; without one it was ours to give back.
+      claim.release();
+    }
+  }
+
+  /** Step 5 of `acquire`; `false`: overtaken meanwhile. Whatever does not end in a grant is given back. */
+  async #begin(grant: FsGrant, dir: Dir, signal: AbortSignal | undefined): Promise<boolean> {
+    try {
       // The first heartbeat: a slow disk may have used up much of the time since the claim began.
       const stands = await grant.check({});
       throwIfAborted(signal);
       throwIfAborted(this.#closing.signal);
-      if (stands && !isRevived) {
-        deleteOlder(dir, grant.epoch);
-        return true;
-      }
+      if (!stands) return false;
+      this.#watch.forget(grant.name);
+      deleteOlder(dir, grant.epoch);
+      return true;
     } catch (error) {
       grant.lose('self-fenced', error);
       throw error;
     }
-    await this.#release(grant);
-    return false;
   }
 
   #isFree(name: string): boolean {
@@ -180,7 +201,7 @@ export class FsLeaserDriver implements LeaserDriver {
 
   #judge(name: string, newest: NewestEpoch): Verdict {
     const { state } = newest;
-    const known = state === undefined || state.released ? 'dead' : this.#liveness(newest);
+    const known = state === undefined || state.word === 'released' ? 'dead' : this.#liveness(state);
     if (known !== 'unknown' || state === undefined) {
       this.#watch.forget(name);
       return known === 'alive' ? 'held' : 'free';
@@ -191,9 +212,10 @@ export class FsLeaserDriver implements LeaserDriver {
     return this.#watch.isStale(name, `${newest.number} ${state.fingerprint}`, patience) ? 'expired' : 'held';
   }
 
-  #liveness(newest: NewestEpoch): 'alive' | 'dead' | 'unknown' {
-    const record = newest.state?.record;
-    return record === undefined ? 'unknown' : this.#options.processes.isAlive(record.process);
+  #liveness({ word, record }: EpochState): Liveness {
+    const holder = record === undefined ? 'unknown' : this.#options.processes.isAlive(record.process);
+    // A claimant that died on the way cannot say whether the one whom it was overtaking is alive.
+    return word === 'claiming' && holder === 'dead' ? 'unknown' : holder;
   }
 
   #hasMoved(dir: Dir, name: string, seen: NewestEpoch): boolean {

@@ -37,6 +37,7 @@ export function fsLeaserHarness(directory: string, options: FsLeaserHarnessOptio
   const scope = options.scope ?? 'host';
   const fates = new Map<number, Liveness>();
   const views = new Map<Leaser, View>();
+  const syncs = new Set<Promise<unknown>>();
   let directories = 0;
 
   const open = async (path: string): Promise<Leaser> => {
@@ -47,7 +48,7 @@ export function fsLeaserHarness(directory: string, options: FsLeaserHarnessOptio
       scope,
       ttl,
       clock: view.clock,
-      fileSystem: gated(disk, view.gate),
+      fileSystem: gated(disk, view.gate, syncs),
       processes: imaginaryProcesses(pid, fates),
     });
     views.set(leaser, view);
@@ -101,8 +102,12 @@ export function fsLeaserHarness(directory: string, options: FsLeaserHarnessOptio
       };
     },
     advance: async (milliseconds) => {
+      // Imaginary time stands still while the real disk is at work, or a slow sync would look like a stopped holder.
+      do {
+        await Promise.allSettled(syncs);
+        await yieldToEventLoop();
+      } while (syncs.size > 0);
       for (const view of views.values()) if (!view.frozen) await view.clock.advance(milliseconds);
-      await yieldToEventLoop();
     },
   };
   if (scope === 'process') return base;
@@ -116,6 +121,7 @@ export function fsLeaserHarness(directory: string, options: FsLeaserHarnessOptio
       gate.failing = false;
     },
     suspend: async (lease, leaser) => {
+      viewOf(leaser).frozen = true;
       await outwait(lease.name, leaser);
     },
   };
@@ -132,8 +138,8 @@ function imaginaryProcesses(pid: number, fates: ReadonlyMap<number, Liveness>): 
   return { self: () => identity, isAlive: (other) => fates.get(other.pid) ?? 'unknown' };
 }
 
-/** The same disk, whose every call fails while the gate is shut; descriptors can still be closed. */
-function gated(disk: FileSystem, gate: Gate): FileSystem {
+/** The same disk, whose every call fails while the gate is shut; descriptors can still be closed. Notes pending syncs. */
+function gated(disk: FileSystem, gate: Gate, syncs: Set<Promise<unknown>>): FileSystem {
   return new Proxy(disk, {
     get: (target, property) => {
       const member: unknown = Reflect.get(target, property, target);
@@ -141,13 +147,23 @@ function gated(disk: FileSystem, gate: Gate): FileSystem {
       const call = member.bind(target) as (...args: unknown[]) => unknown;
       if (property === 'close') return call;
       return (...args: unknown[]) => {
-        if (!gate.failing) return call(...args);
+        if (!gate.failing) return property === 'syncLater' ? noted(call(...args), syncs) : call(...args);
         const failure = new FileSystemError(String(property), 'EIO', 'shut off by the harness');
         if (property === 'syncLater') return Promise.reject(failure);
         throw failure;
       };
     },
   });
+}
+
+function noted(result: unknown, pending: Set<Promise<unknown>>): Promise<unknown> {
+  const sync = Promise.resolve(result);
+  const forget = (): void => {
+    pending.delete(sync);
+  };
+  pending.add(sync);
+  sync.then(forget, forget);
+  return sync;
 }
 
 function damageNewest(disk: FileSystem, path: string, name: string): void {
