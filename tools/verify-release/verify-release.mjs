@@ -1,10 +1,19 @@
 #!/usr/bin/env node
 /**
  * Proves that what would be published works by itself: packs every package, installs each packed file alone into an empty
- * project, imports every entry point and runs the examples of its README under Node 20, 22 and 24, measures the time of
- * import, and type-checks a consumer with the oldest and the newest supported TypeScript in both ways of resolution.
+ * project, imports every entry point and runs the examples of its README and its contract suites under Node 20, 22 and 24,
+ * measures the time of import, and type-checks a consumer with the oldest and the newest supported TypeScript in both ways of resolution.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -54,6 +63,11 @@ function specifiersOf(name) {
 }
 
 /** @param {string} name */
+function directoryOf(name) {
+  return packages.find((candidate) => candidate.manifest.name === name)?.path ?? '';
+}
+
+/** @param {string} name */
 function projectOf(name) {
   return path.join(directory, name.replace('@holdfast/', ''));
 }
@@ -65,7 +79,7 @@ function projectOf(name) {
  * @param {string[]} args
  */
 async function runIn(node, project, args) {
-  const result = await run(node.program, args, { cwd: project, timeoutMs: 60_000 });
+  const result = await run(node.program, args, { cwd: project, timeoutMs: 90_000 });
   if (result.code === 0) return undefined;
   return `${result.timedOut ? 'did not end' : (result.signal ?? `exit code ${result.code}`)}\n${result.output}`;
 }
@@ -96,6 +110,8 @@ async function prepare(item, all) {
     writeFileSync(path.join(project, file), outputText);
     programs.push(file);
   }
+  const suites = path.join(directoryOf(item.name), 'test', 'node');
+  if (existsSync(suites)) cpSync(suites, path.join(project, 'suites'), { recursive: true });
   return programs;
 }
 
@@ -111,6 +127,15 @@ async function runPrograms(nodes, item, programs) {
       report(
         `${item.name}: ${program} on Node ${node.version}`,
         await runIn(node, projectOf(item.name), [program]),
+      );
+    }
+    const suites = path.join(projectOf(item.name), 'suites');
+    if (existsSync(suites)) {
+      const files = readdirSync(suites).filter((file) => file.endsWith('.node-test.mjs'));
+      const args = ['--test', ...files.map((file) => path.join('suites', file))];
+      report(
+        `${item.name}: its suites on Node ${node.version}`,
+        await runIn(node, projectOf(item.name), args),
       );
     }
     for (const [name, file] of Object.entries(manifest.bin ?? {})) {
