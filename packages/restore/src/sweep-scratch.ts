@@ -88,6 +88,7 @@ async function sweepSession(
   const strategies = [...(options.strategies ?? []), reconcile(), swap()];
   const strategy = strategies.find(({ name }) => name === intent.strategy);
   if (strategy === undefined) return false;
+  await opened.settle();
   {
     using work = await session.makeWork();
     await strategy.discard({

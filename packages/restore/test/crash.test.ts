@@ -36,7 +36,7 @@ const cases: Readonly<Record<string, CrashCase>> = {
 describe('crashes of a reconciling restore', () => {
   for (const [name, item] of Object.entries(cases)) {
     it(name, async () => {
-      const report = await exploreCrashes(crashScenario({ strategy: reconcile(), ...item }), { crashes: 1 });
+      const report = await exploreCrashes(crashScenario({ strategy: reconcile(), ...item }), { crashes: 2 });
       console.log(name, report.operations.length, report.states, report.exhaustive);
       expect(report.states[0]).toBeGreaterThan(50);
     });

@@ -81,6 +81,11 @@ export class IntentLog implements Disposable {
     }
   }
 
+  /** Makes durable what was read: whoever wrote it may have died before doing so, and what follows relies on it. */
+  async settle(): Promise<void> {
+    await this.#file.syncLater('content');
+  }
+
   get history(): IntentHistory {
     return { intent: this.intent, phase: this.#phase, committing: this.#committing };
   }

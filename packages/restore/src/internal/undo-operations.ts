@@ -158,36 +158,41 @@ export class OperationUndoer {
         return;
       }
       case 'unlink': {
+        this.#removeReserved(operation, key);
         const node = this.#secured.get(operation.number);
-        if (node !== undefined && (await this.#judge(operation, node)) === 'restore')
-          await this.#bringBack(operation, node, key);
+        if (node === undefined || (await this.#judge(operation, node)) !== 'restore') return;
+        await this.#bringBack(operation, node, key);
         return;
       }
     }
   }
 
-  async #undoPut(operation: Operation, key: string): Promise<void> {
-    const reserved = reservedName(this.#context.restoreId, operation.number);
+  /** An earlier attempt may have left the reserved name of an operation. */
+  #removeReserved(operation: Operation, key: string): void {
     const parent = this.#look(parentKey(key));
-    if (parent?.stat.kind !== 'directory' && parentKey(key) !== '') return;
-    const { dir, name } = this.#walker.locate(key);
+    if (parent?.stat.kind !== 'directory') return;
+    const { dir } = this.#walker.locate(key);
+    const reserved = reservedName(this.#context.restoreId, operation.number);
     const leftover = dir.lstat(reserved);
     if (leftover !== undefined && leftover.kind !== 'directory') dir.unlink(reserved);
+  }
+
+  async #undoPut(operation: Operation, key: string): Promise<void> {
+    this.#removeReserved(operation, key);
     const node = this.#secured.get(operation.number);
     if (node !== undefined && node.how !== 'absent') {
       if ((await this.#judge(operation, node)) === 'restore') await this.#bringBack(operation, node, key);
       return;
     }
     const standing = this.#look(key);
-    if (standing !== undefined && (await this.#recognizer.isNew(standing, operation))) dir.unlink(name);
+    if (standing === undefined || !(await this.#recognizer.isNew(standing, operation))) return;
+    standing.dir.unlink(standing.name);
   }
 
   /** Puts the old node under a reserved name and renames it over whatever of ours stands there. */
   async #bringBack(operation: Operation, node: SecuredNode, key: string): Promise<void> {
     const reserved = reservedName(this.#context.restoreId, operation.number);
     const { dir, name } = this.#walker.locate(key);
-    const leftover = dir.lstat(reserved);
-    if (leftover !== undefined && leftover.kind !== 'directory') dir.unlink(reserved);
     if (node.how === 'text') dir.symlink(node.target as Uint8Array, reserved);
     else await this.#placeCopy(node, dir, reserved);
     dir.rename(reserved, dir, name);
