@@ -25,11 +25,7 @@ const passing: ReadonlySet<string> = new Set([
 
 /** Gives a failure of the file system its class; everything else passes unchanged. */
 export function fsFailure(error: unknown, operation: BlobsOperation, key: string | undefined): unknown {
-  if (
-    OutcomeUncertainError.is(error) &&
-    key !== undefined &&
-    (operation === 'put' || operation === 'delete')
-  ) {
+  if (key !== undefined && (operation === 'put' || operation === 'delete') && isUncertain(error)) {
     return new BlobsAmbiguousError(operation, key, { cause: error });
   }
   if (LinksUnsupportedError.is(error)) {
@@ -41,6 +37,11 @@ export function fsFailure(error: unknown, operation: BlobsOperation, key: string
   if (SyncFailedError.is(error))
     return new BlobsBackendError(operation, key, { cause: error, retryable: false });
   return error;
+}
+
+/** A handle that fails to close does so after everything else: the change was made. */
+function isUncertain(error: unknown): boolean {
+  return OutcomeUncertainError.is(error) || (FileSystemError.is(error) && error.operation === 'close');
 }
 
 /** Tells whether `error` is the system's own word that a name does not exist. */
