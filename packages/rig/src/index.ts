@@ -1,1 +1,38 @@
-export {};
+export { defineRig } from './define-rig.js';
+export {
+  type DriftDifference,
+  PersistenceOverlapError,
+  RigDefinitionError,
+  type RigDefinitionErrorKind,
+  type RigError,
+  type RigErrorCode,
+  type RigErrorOptions,
+  SessionOpeningError,
+  SnapshotPolicyError,
+  type SnapshotPolicyErrorKind,
+  WorkspaceDriftError,
+  WorkspacePlacementError,
+  type WorkspacePlacementErrorKind,
+  WorkspaceRelocatedError,
+  WorkspaceRootBusyError,
+  WorkspaceRootNestedError,
+  WorkspaceSeedError,
+  type WorkspaceSeedErrorKind,
+} from './errors.js';
+export type { DriftReport, OpenedSession, OpeningReport } from './opened-session.js';
+export {
+  type ExclusivePlacement,
+  type ExclusivePlacementOptions,
+  exclusiveWorkspace,
+  type FixedPlacementOptions,
+  type PerSessionPlacement,
+  type PlacementOptions,
+  type SharedPlacement,
+  sessionWorkspaces,
+  sharedWorkspace,
+  type WorkspacePlacement,
+} from './placement.js';
+export { type DeleteSessionOptions, Rig } from './rig.js';
+export type { RigFragment, SnapshotOptions } from './rig-options.js';
+export { type RootLockOptions, rootLock } from './root-lock.js';
+export type { DriftPolicy, NewSessionOptions, OpenSessionOptions } from './session-options.js';

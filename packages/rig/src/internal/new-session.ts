@@ -1,0 +1,121 @@
+import { throwIfAborted } from '@holdfast/base';
+import type { SessionJournal, SessionStartedBody } from '@holdfast/journal';
+import { type RuntimeParts, SessionRuntime } from '@holdfast/session';
+import { InvalidRefError, MaterializeError, parseRef, type Ref } from '@holdfast/workspacestore';
+
+import { WorkspaceSeedError } from '../errors.js';
+import { type OpenedSession, type OpeningReport, openedSession } from '../opened-session.js';
+import type { NewSessionOptions } from '../session-options.js';
+import { attachForSession } from './attach-for-session.js';
+import type { AttachedWorkspace } from './attach-workspace.js';
+import type { RigDefinition } from './rig-definition.js';
+import { runtimeParts } from './runtime-parts.js';
+import { sessionOwner } from './session-owner.js';
+import { UndoOpening } from './undo-opening.js';
+
+export interface NewSessionCall extends NewSessionOptions {
+  readonly forkedFrom?: SessionStartedBody['forkedFrom'];
+  /** Copies the conversation of a fork into the new journal. */
+  readonly conversation?: ((journal: SessionJournal) => Promise<void>) | undefined;
+}
+
+// 1. Options. 2. Session lease and journal (fence). 3. Root lease, recovery, coordinator. 4. Seed. 5. Tools bound.
+// 6. SessionStarted. 7. Checkpoint of the seed, or of what stands in the root. 8. Loops. What fails is taken back, last
+// first: the files of the seed and directories that were made, the root lease, the session lease, the journal.
+export async function newSession(
+  definition: RigDefinition,
+  options: NewSessionCall,
+  fork: RuntimeParts['fork'],
+): Promise<OpenedSession> {
+  throwIfAborted(options.signal);
+  const seed = checkSeed(definition, options);
+  const { sessionStore } = definition;
+  const { id, title, signal } = options;
+  const owner = sessionOwner(id, options.owner);
+  const journal = await sessionStore.create({ id, title, owner, signal });
+  const undo = new UndoOpening();
+  undo.add(async () => await sessionStore.delete(journal.id));
+  undo.add(async () => await journal.close());
+  try {
+    const workspace = await attachForSession(definition, journal, options, undo);
+    const filled = workspace === undefined ? false : await prepareRoot(workspace, seed, undo, signal);
+    throwIfAborted(signal);
+    const runtime = new SessionRuntime(runtimeParts(definition, journal, workspace, fork));
+    const body: SessionStartedBody = {
+      ...(workspace === undefined ? {} : { placement: { mode: workspace.mode, root: workspace.root } }),
+      ...(seed === undefined ? {} : { seed }),
+      ...(options.forkedFrom === undefined ? {} : { forkedFrom: options.forkedFrom }),
+    };
+    await options.conversation?.(journal);
+    await runtime.begin({ type: 'SessionStarted', body });
+    if (seed !== undefined) await runtime.recordCheckpoint({ trigger: 'seed', base: seed, signal });
+    else if (filled) await runtime.recordCheckpoint({ trigger: 'baseline', signal });
+    await runtime.startLoops();
+    return openedSession(runtime.controller, freshReport(workspace));
+  } catch (error) {
+    throw await undo.run(journal.id, error);
+  }
+}
+
+function freshReport(workspace: AttachedWorkspace | undefined): OpeningReport {
+  return {
+    recovery: workspace?.recovery ?? { action: 'none' },
+    interruptedTurns: [],
+    drift: undefined,
+    materialized: undefined,
+  };
+}
+
+function checkSeed(definition: RigDefinition, options: NewSessionOptions): Ref | undefined {
+  const { seed } = options;
+  if (seed === undefined) return undefined;
+  const mode = definition.placement?.placement.mode;
+  if (mode === undefined) throw new WorkspaceSeedError('no-placement', seed, 'the rig has no workspace');
+  if (mode === 'shared') throw new WorkspaceSeedError('shared', seed, 'a shared root belongs to others too');
+  try {
+    return parseRef(seed);
+  } catch (error) {
+    if (!InvalidRefError.is(error)) throw error;
+    throw new WorkspaceSeedError('invalid-ref', seed, error.message, { cause: error });
+  }
+}
+
+/** Makes the root, brings the seed into it, and tells whether something stood there. */
+async function prepareRoot(
+  workspace: AttachedWorkspace,
+  seed: Ref | undefined,
+  undo: UndoOpening,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const { directory, reservedNames } = workspace;
+  const found = directory.look(reservedNames);
+  if (seed !== undefined && found === 'filled') {
+    throw new WorkspaceSeedError('root-not-empty', seed, `${workspace.root} holds something already`);
+  }
+  if (found === 'missing') {
+    await directory.create();
+    undo.add(async () => await directory.remove());
+  }
+  if (seed !== undefined) {
+    if (found !== 'missing') undo.add(async () => await directory.clear(reservedNames));
+    await materializeSeed(workspace, seed, signal);
+  }
+  workspace.retakeRoot();
+  return found === 'filled';
+}
+
+async function materializeSeed(
+  workspace: AttachedWorkspace,
+  seed: Ref,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await workspace.store.materialize(seed, workspace.root, { signal });
+  } catch (error) {
+    throwIfAborted(signal);
+    const cause = MaterializeError.is(error)
+      ? error
+      : new MaterializeError(seed, workspace.root, { cause: error });
+    throw new WorkspaceSeedError('materialize-failed', seed, cause.message, { cause });
+  }
+}

@@ -1,0 +1,95 @@
+import type { SessionSummary } from '@holdfast/journal';
+import type { ForkOrigin } from '@holdfast/session';
+import { rootOf } from './internal/attach-workspace.js';
+import { copyConversation } from './internal/copy-conversation.js';
+import { newSession } from './internal/new-session.js';
+import { openSession } from './internal/open-session.js';
+import type { RigDefinition } from './internal/rig-definition.js';
+import { RootDirectory } from './internal/root-directory.js';
+import type { OpenedSession } from './opened-session.js';
+import type { WorkspacePlacement } from './placement.js';
+import type { NewSessionOptions, OpenSessionOptions } from './session-options.js';
+
+export interface DeleteSessionOptions {
+  /** Remove the files of a per-session root too; default `false`. */
+  readonly removeRoot?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A checked definition: opens sessions, and holds nothing open itself. Made by `defineRig`. */
+export class Rig {
+  readonly #definition: RigDefinition;
+
+  /** @internal */
+  constructor(definition: RigDefinition) {
+    this.#definition = definition;
+    Object.freeze(this);
+  }
+
+  /** The placement as it was given; absent when sessions have no workspace. */
+  get placement(): WorkspacePlacement | undefined {
+    return this.#definition.placement?.placement;
+  }
+
+  /** Canonical root of a session's workspace; absent when sessions have none. */
+  rootOf(sessionId: string): string | undefined {
+    const { placement } = this.#definition;
+    return placement === undefined ? undefined : rootOf(placement, sessionId);
+  }
+
+  /**
+   * Begins a session. An abort, like any failure, takes back everything that was begun.
+   * @throws WorkspaceSeedError, WorkspaceRootBusyError, WorkspaceRootNestedError, PersistenceOverlapError.
+   * @throws What the session store, its leaser and the workspace store throw.
+   */
+  async newSession(options: NewSessionOptions = {}): Promise<OpenedSession> {
+    return await newSession(this.#definition, options, async (origin, signal) => {
+      return await this.#fork(origin, signal);
+    });
+  }
+
+  /**
+   * Opens a session that an earlier process left: takes its leases over, settles interrupted restores, and brings files
+   * and journal together. `opening` of the result says what was found.
+   * @throws WorkspaceRelocatedError, WorkspaceDriftError, WorkspaceRootBusyError; WorkspaceRestoreError
+   * (`recovery-refused`); LeaseHeldError while another process has the session.
+   */
+  async openSession(id: string, options: OpenSessionOptions = {}): Promise<OpenedSession> {
+    return await openSession(this.#definition, id, options, async (origin, signal) => {
+      return await this.#fork(origin, signal);
+    });
+  }
+
+  /** Yields a summary of every session of the store, sorted by id. */
+  listSessions(options: { readonly signal?: AbortSignal | undefined } = {}): AsyncIterable<SessionSummary> {
+    return this.#definition.sessionStore.list(options);
+  }
+
+  /**
+   * Deletes a session's journal; its snapshots stay until they are collected. Deleting an absent one succeeds.
+   * @throws LeaseHeldError while a process has the session.
+   */
+  async deleteSession(id: string, options: DeleteSessionOptions = {}): Promise<void> {
+    const { placement, sessionStore } = this.#definition;
+    await sessionStore.delete(id, { signal: options.signal });
+    if (options.removeRoot !== true || placement?.placement.mode !== 'per-session') return;
+    const directory = new RootDirectory(rootOf(placement, id));
+    if (directory.look([]) !== 'missing') await directory.remove();
+  }
+
+  async #fork(origin: ForkOrigin, signal: AbortSignal | undefined): Promise<OpenedSession> {
+    const { journal, ref, seq } = origin;
+    return await newSession(
+      this.#definition,
+      {
+        seed: ref,
+        signal,
+        forkedFrom: { session: journal.id, seq },
+        conversation: async (to) => {
+          await copyConversation(journal, seq, to);
+        },
+      },
+      async (again, withSignal) => await this.#fork(again, withSignal),
+    );
+  }
+}

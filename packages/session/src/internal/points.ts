@@ -1,0 +1,135 @@
+import { randomHex, throwIfAborted } from '@holdfast/base';
+import type { CheckpointInfo, SessionEvent } from '@holdfast/journal';
+import { parseRef, type Ref } from '@holdfast/workspacestore';
+
+import { SessionPointError } from '../errors.js';
+import type { SessionRuntime } from '../runtime.js';
+import type { ForkPoint } from '../runtime-parts.js';
+import type { RewindRecord } from './restore-record.js';
+
+/** Where files and conversation go together. */
+export interface RestorePoint {
+  readonly ref: Ref;
+  readonly rewind: RewindRecord | undefined;
+}
+
+interface ResolvedPoint {
+  readonly ref: Ref;
+  /** The last record of the conversation that belongs to the point. */
+  readonly seq: number;
+}
+
+/**
+ * Finds the files and the end of the conversation for a turn, an event or a checkpoint.
+ * @throws SessionPointError when there is no such point, or no checkpoint shows the files as they were there.
+ */
+export async function rewindPoint(
+  runtime: SessionRuntime,
+  point: string,
+  signal: AbortSignal | undefined,
+): Promise<RestorePoint> {
+  const { ref, seq } = await resolvePoint(runtime, point, signal);
+  return { ref, rewind: { id: freshId(runtime), to: point, seq } };
+}
+
+/**
+ * Finds what the last restore replaced: the checkpoint taken for its sake, and the conversation before it when it was a
+ * rewind.
+ * @throws SessionPointError when there was no restore, or it was made without a safety checkpoint.
+ */
+export async function undoPoint(
+  runtime: SessionRuntime,
+  signal: AbortSignal | undefined,
+): Promise<RestorePoint> {
+  throwIfAborted(signal);
+  const restored = runtime.fold.lastRestore;
+  const missing = (wanted: string, detail: string): SessionPointError =>
+    new SessionPointError(runtime.id, 'undo', wanted, detail);
+  if (restored === undefined) throw missing('last restore', 'nothing was restored yet');
+  const checkpoints = await runtime.journal.checkpoints({ signal });
+  const safety = checkpoints.find(
+    ({ trigger, cause }) => trigger === 'safety' && cause?.restore === restored.restoreId,
+  );
+  if (safety === undefined) throw missing(restored.restoreId, 'it was made without a safety checkpoint');
+  const ref = parseRef(safety.ref);
+  const rewound = runtime.fold.rewinds.find(({ seq }) => seq === restored.seq + 1);
+  if (rewound === undefined) return { ref, rewind: undefined };
+  return { ref, rewind: { id: freshId(runtime), to: safety.id, seq: restored.seq - 1 } };
+}
+
+/** Finds the checkpoint that a fork begins with; the last one by default. */
+export async function forkPoint(runtime: SessionRuntime, options: ForkPoint): Promise<ResolvedPoint> {
+  const { signal } = options;
+  throwIfAborted(signal);
+  if (options.at !== undefined) return await resolvePoint(runtime, options.at, signal);
+  const last = runtime.fold.currentWorkspace;
+  if (last === undefined) {
+    throw new SessionPointError(runtime.id, 'checkpoint', 'last checkpoint', 'take a checkpoint first');
+  }
+  return { ref: parseRef(last.ref), seq: last.seq };
+}
+
+async function resolvePoint(
+  runtime: SessionRuntime,
+  point: string,
+  signal: AbortSignal | undefined,
+): Promise<ResolvedPoint> {
+  throwIfAborted(signal);
+  let pointer: string | undefined;
+  let turnEnd: number | undefined;
+  for await (const event of runtime.journal.events({ signal })) {
+    pointer = refOf(event) ?? pointer;
+    if (endsTurn(event, point)) turnEnd = event.seq;
+    if (event.id !== point) continue;
+    const turn = turnOf(event);
+    if (turn !== undefined) return await turnPoint(runtime, turn, event.seq, signal);
+    if (pointer === undefined) break;
+    return { ref: parseRef(pointer), seq: event.seq };
+  }
+  if (turnEnd !== undefined) return await turnPoint(runtime, point, turnEnd, signal);
+  throw new SessionPointError(runtime.id, 'point', point, 'it names no ended turn and no event with files');
+}
+
+async function turnPoint(
+  runtime: SessionRuntime,
+  turn: string,
+  seq: number,
+  signal: AbortSignal | undefined,
+): Promise<ResolvedPoint> {
+  const checkpoint: CheckpointInfo | undefined = await runtime.journal.checkpointForTurn(turn, { signal });
+  if (checkpoint === undefined) {
+    throw new SessionPointError(
+      runtime.id,
+      'checkpoint',
+      turn,
+      'no checkpoint shows the files as this turn left them',
+    );
+  }
+  return { ref: parseRef(checkpoint.ref), seq };
+}
+
+function refOf(event: SessionEvent): string | undefined {
+  if (event.type === 'WorkspaceCheckpointed' || event.type === 'WorkspaceRestored') {
+    return (event.body as { ref: string }).ref;
+  }
+  return undefined;
+}
+
+function turnOf(event: SessionEvent): string | undefined {
+  switch (event.type) {
+    case 'TurnDone':
+    case 'TurnFailed':
+    case 'TurnInterrupted':
+      return (event.body as { turn: string }).turn;
+    default:
+      return undefined;
+  }
+}
+
+function endsTurn(event: SessionEvent, turn: string): boolean {
+  return turnOf(event) === turn;
+}
+
+function freshId(runtime: SessionRuntime): string {
+  return randomHex(runtime.parts.random, 16);
+}

@@ -1,0 +1,296 @@
+import { type Clock, type JsonValue, type Random, randomHex, throwIfAborted } from '@holdfast/base';
+import { CoordinatorUnhealthyError, type Permit, PermitUnavailableError } from '@holdfast/coordinator';
+import {
+  applyRestore,
+  type HostLock,
+  previewRestore,
+  type RestorePlan,
+  type RestoreReceipt,
+  type RootIdentity,
+  WorkspaceRestoreError,
+} from '@holdfast/restore';
+import { InvalidRefError, parseRef, type Ref, tryParseRef } from '@holdfast/workspacestore';
+
+import { SessionClosedError } from '../errors.js';
+import type { PreviewRestoreOptions, RestoreWorkspaceOptions } from '../restore-options.js';
+import { Cancellation } from './cancellation.js';
+import type { CheckpointRunner } from './checkpoint-runner.js';
+import type { CheckpointHost } from './checkpoint-transaction.js';
+import { eventFailure } from './event-failure.js';
+import type { RewindRecord } from './restore-record.js';
+import { sessionRestoreJournal } from './session-restore-journal.js';
+
+/** What a restore needs of its session. */
+export interface RestoreHost extends CheckpointHost {
+  readonly runner: CheckpointRunner;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly isIdle: () => boolean;
+  readonly isClosing: () => boolean;
+  /** Drops what every loop has seen of the files. */
+  readonly forgetObservations: () => void;
+  /** The running process, for the intent. */
+  readonly owner: JsonValue;
+  /** The same in one word, for the journal. */
+  readonly hostName: string | undefined;
+  readonly hostLock: HostLock;
+  readonly rootIdentity: () => RootIdentity | undefined;
+  readonly retakeRoot: () => void;
+}
+
+interface RestoreCall extends RestoreWorkspaceOptions {
+  readonly rewind?: RewindRecord | undefined;
+  /** While a session is opened nothing runs yet and nobody is to be kept out. */
+  readonly opening?: boolean | undefined;
+}
+
+/** Restores the workspace, one restore after another. */
+export class RestoreRunner {
+  readonly #host: RestoreHost;
+  readonly #ending = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(host: RestoreHost) {
+    this.#host = host;
+  }
+
+  /** Says what a restore would do; writes nothing. */
+  async preview(ref: unknown, options: PreviewRestoreOptions = {}): Promise<RestorePlan> {
+    throwIfAborted(options.signal);
+    const { workspace } = this.#host;
+    return await previewRestore(workspace.store, this.#parse(ref), workspace.root, {
+      ...this.#planOptions(options),
+      signal: options.signal,
+    });
+  }
+
+  /** Brings the workspace to `ref`. Point of no return: the commit of the strategy. */
+  async restore(ref: unknown, options: RestoreCall = {}): Promise<RestoreReceipt> {
+    this.#refuse(options);
+    const work = this.#restore(this.#parse(ref), options);
+    this.#running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
+    }
+  }
+
+  /** Waits for a running restore until `signal` aborts, then cancels it, which has no effect once it commits. */
+  async close(signal: AbortSignal): Promise<void> {
+    const cancel = (): void => {
+      this.#ending.abort(new SessionClosedError(this.#host.sessionId, 'closing'));
+    };
+    if (signal.aborted) cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    await Promise.allSettled([...this.#running]);
+    signal.removeEventListener('abort', cancel);
+  }
+
+  // 1. Suspend the admission of processes. 2. Close the gate, drain writers. 3. Look at the session and the leases again.
+  // 4. Checkpoint the present tree. 5. Plan, stage, commit and record (`@holdfast/restore`, with the journal's records
+  // before and after). 6. Drop what loops have seen. Everything is let go on every path.
+  async #restore(ref: Ref, options: RestoreCall): Promise<RestoreReceipt> {
+    const { clock, faults, journal, notices, runner, workspace } = this.#host;
+    const restoreId = randomHex(this.#host.random, 16);
+    const started = clock.monotonic();
+    using cancellation = new Cancellation({
+      clock,
+      caller: options.signal,
+      library: [faults.terminalSignal, journal.signal, workspace.leaseSignal, this.#ending.signal],
+    });
+    notices.publish({ type: 'restore-started', restoreId, ref });
+    try {
+      using _admission = workspace.coordinator.suspendAdmission({ note: `restore ${restoreId}` });
+      runner.giveWay('a restore');
+      using _gate = await this.#closeGate(options, cancellation.signal);
+      using permit = await this.#permit(options, restoreId, cancellation.signal);
+      this.#refuse(options);
+      await this.#healthy(cancellation.signal);
+      const safetyRef =
+        options.safety === false ? undefined : await this.#safety(restoreId, permit, options, cancellation);
+      const receipt = await this.#apply(ref, restoreId, safetyRef, options, cancellation.signal);
+      notices.publish({
+        type: 'restore-finished',
+        restoreId,
+        ref,
+        durationMs: clock.monotonic() - started,
+        bytesWritten: receipt.bytesWritten,
+      });
+      return receipt;
+    } catch (error) {
+      const failure = this.#explain(error, ref, restoreId, cancellation);
+      if (WorkspaceRestoreError.is(failure) && failure.kind === 'rollback-failed') {
+        faults.terminal('rollback-failed', failure);
+      }
+      const durationMs = clock.monotonic() - started;
+      notices.publish({ type: 'restore-failed', restoreId, ref, error: eventFailure(failure), durationMs });
+      throw failure;
+    } finally {
+      this.#host.forgetObservations();
+    }
+  }
+
+  async #apply(
+    ref: Ref,
+    restoreId: string,
+    safetyRef: Ref | undefined,
+    options: RestoreCall,
+    signal: AbortSignal,
+  ): Promise<RestoreReceipt> {
+    const { faults, hostLock, hostName, journal, log, owner, workspace } = this.#host;
+    const { coordinator } = workspace;
+    const receipt = await applyRestore(workspace.store, ref, workspace.root, {
+      ...this.#planOptions(options),
+      plan: options.plan,
+      verify: options.verify,
+      session: journal.id,
+      epoch: journal.epoch,
+      owner,
+      hostLock,
+      restoreId,
+      safetyRef,
+      previousRef: tryParseRef(journal.fold.currentWorkspace?.ref),
+      rootIdentity: this.#host.rootIdentity(),
+      journal: sessionRestoreJournal({ journal, log, faults, host: hostName, rewind: options.rewind }),
+      settled: (other) => journal.fold.openRestore?.restoreId !== other,
+      health: async () => {
+        await coordinator.healthy();
+      },
+      occupied: () => coordinator.inspect().active.some(({ operation }) => operation === 'lifetime'),
+      clock: this.#host.clock,
+      random: this.#host.random,
+      signal,
+    });
+    this.#host.retakeRoot();
+    return receipt;
+  }
+
+  async #closeGate(options: RestoreCall, signal: AbortSignal): Promise<Disposable | undefined> {
+    if (options.opening === true) return undefined;
+    const { clock, gate, workspace } = this.#host;
+    if (options.drain === 'fail') {
+      const place = gate.tryClose();
+      if (place !== undefined) return place;
+      throw new PermitUnavailableError('busy', 'checkpoint', activeHolders(workspace.coordinator.inspect()));
+    }
+    using limit = new Cancellation({ clock, caller: signal, timeout: options.timeout });
+    try {
+      return await gate.close(limit.signal);
+    } catch (error) {
+      if (limit.causeOf(error) !== 'timeout') throw error;
+      throw new PermitUnavailableError(
+        'timeout',
+        'checkpoint',
+        activeHolders(workspace.coordinator.inspect()),
+      );
+    }
+  }
+
+  async #permit(options: RestoreCall, restoreId: string, signal: AbortSignal): Promise<Permit> {
+    return await this.#host.workspace.coordinator.acquire(
+      { operation: 'checkpoint' },
+      { holder: { note: `restore ${restoreId}` }, drain: options.drain, timeout: options.timeout, signal },
+    );
+  }
+
+  async #healthy(signal: AbortSignal): Promise<void> {
+    await this.#host.workspace.coordinator.healthy({ signal });
+  }
+
+  async #safety(
+    restoreId: string,
+    permit: Permit,
+    options: RestoreCall,
+    cancellation: Cancellation,
+  ): Promise<Ref> {
+    try {
+      return await this.#host.runner.extra({
+        trigger: 'safety',
+        cause: { restore: restoreId },
+        closesGate: false,
+        permit,
+        signal: options.signal,
+        cancel: cancellation.signal,
+      });
+    } catch (error) {
+      if (cancellation.signal.aborted) throw cancellation.signal.reason;
+      throw new WorkspaceRestoreError(
+        'safety-failed',
+        'the present tree could not be checkpointed first; remove the cause, or pass safety: false to give up the undo',
+        { root: this.#host.workspace.root, restoreId, cause: error },
+      );
+    }
+  }
+
+  /** @throws WorkspaceRestoreError when the session's state forbids a restore. */
+  #refuse(options: RestoreCall): void {
+    throwIfAborted(options.signal);
+    const { faults, isClosing, isIdle, sessionId, workspace } = this.#host;
+    const { root } = workspace;
+    if (isClosing()) {
+      const cause = new SessionClosedError(sessionId, 'closing');
+      throw new WorkspaceRestoreError('closing', cause.message, { root, cause });
+    }
+    const fault = faults.refusal();
+    if (fault !== undefined)
+      throw new WorkspaceRestoreError('faulted', fault.message, { root, cause: fault });
+    if (options.opening !== true && !isIdle()) {
+      throw new WorkspaceRestoreError('not-idle', 'a turn is running: interrupt it or wait for its end', {
+        root,
+      });
+    }
+  }
+
+  #parse(ref: unknown): Ref {
+    try {
+      return parseRef(ref);
+    } catch (error) {
+      if (!InvalidRefError.is(error)) throw error;
+      throw new WorkspaceRestoreError('invalid-ref', error.message, {
+        root: this.#host.workspace.root,
+        ref: error.value,
+        cause: error,
+      });
+    }
+  }
+
+  #planOptions(options: PreviewRestoreOptions): PreviewRestoreOptions & {
+    readonly strategy: NonNullable<PreviewRestoreOptions['strategy']>;
+    readonly scratch: RestoreHost['workspace']['scratch'];
+    readonly scan: RestoreHost['workspace']['capture'];
+  } {
+    const { workspace } = this.#host;
+    const { paths, prune, onConflict, force } = options;
+    return {
+      paths,
+      prune,
+      onConflict,
+      force,
+      strategy: options.strategy ?? workspace.strategy,
+      scratch: workspace.scratch,
+      scan: workspace.capture,
+    };
+  }
+
+  #explain(error: unknown, ref: Ref, restoreId: string, cancellation: Cancellation): unknown {
+    const { root } = this.#host.workspace;
+    const facts = { root, ref, restoreId, cause: error };
+    const by = cancellation.causeOf(error);
+    if (by === 'caller') return error;
+    const detail = error instanceof Error ? error.message : String(error);
+    if (by !== undefined) return new WorkspaceRestoreError('canceled', detail, facts);
+    if (PermitUnavailableError.is(error)) return new WorkspaceRestoreError('permit-failed', detail, facts);
+    if (CoordinatorUnhealthyError.is(error))
+      return new WorkspaceRestoreError('lease-unhealthy', detail, facts);
+    return error;
+  }
+}
+
+function activeHolders(report: ReturnType<CheckpointHost['workspace']['coordinator']['inspect']>): {
+  readonly id: number;
+  readonly operation: string;
+  readonly since: number;
+}[] {
+  return report.active.map(({ id, operation, since }) => ({ id, operation, since }));
+}

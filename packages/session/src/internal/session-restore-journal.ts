@@ -1,0 +1,73 @@
+import type { JsonValue } from '@holdfast/base';
+import type { SessionJournal } from '@holdfast/journal';
+import type { RestoreAborted, RestoreDraft, RestoreJournal, RestoreStarted } from '@holdfast/restore';
+
+import type { FaultLatch } from '../fault.js';
+import type { EventLog } from './event-log.js';
+import {
+  decodeRestoreRecord,
+  encodeRestoreRecord,
+  type RewindRecord,
+  recordsOfRestore,
+} from './restore-record.js';
+
+export interface SessionRestoreJournalOptions {
+  readonly journal: SessionJournal;
+  readonly log: EventLog;
+  readonly faults: FaultLatch;
+  /** The process, in the journal's words. */
+  readonly host?: string | undefined;
+  /** The rewind of the conversation that goes with the restore. */
+  readonly rewind?: RewindRecord | undefined;
+}
+
+/** Records a restore in the session's journal; what cannot be recorded after the tree changed faults the session. */
+export function sessionRestoreJournal(options: SessionRestoreJournalOptions): RestoreJournal {
+  const { faults, host, journal, log, rewind } = options;
+  return {
+    prepare: (draft: RestoreDraft) =>
+      encodeRestoreRecord({
+        event: journal.prepare({ type: 'WorkspaceRestored', id: draft.restoreId, body: { ref: draft.ref } }),
+        prepared: {
+          restoreId: draft.restoreId,
+          exact: draft.exact,
+          ...(draft.treeKey === undefined ? {} : { treeKey: draft.treeKey }),
+        },
+        rewind,
+      }),
+    started: async (record: RestoreStarted) => {
+      const { restoreId, ref, strategy, planDigest } = record;
+      const { seq } = await log.appendPrivate({
+        type: 'restore-started',
+        id: `${restoreId}.started`,
+        body: {
+          restoreId,
+          ref,
+          previousRef: record.previousRef ?? null,
+          safetyRef: record.safetyRef ?? null,
+          strategy,
+          planDigest,
+          ...(host === undefined ? {} : { host }),
+          root: { ...record.root } satisfies JsonValue,
+        },
+      });
+      return seq;
+    },
+    restored: async (event: Uint8Array) => {
+      try {
+        await journal.appendBatch(recordsOfRestore(decodeRestoreRecord(event)));
+      } catch (error) {
+        faults.terminal('restore-append-failed', error);
+        throw error;
+      }
+    },
+    aborted: async (record: RestoreAborted) => {
+      const { restoreId, reason } = record;
+      await log.appendPrivate({
+        type: 'restore-aborted',
+        id: `${restoreId}.aborted`,
+        body: { restoreId, reason },
+      });
+    },
+  };
+}
