@@ -275,6 +275,24 @@ export class PersistencePathError extends HoldfastError {
   }
 }
 
+/** Why a cache directory was refused. */
+export type CacheDirectoryRule = 'foreign' | 'writable-by-others';
+
+/** The cache directory could be written by others, who could make the store believe wrong things about files. */
+export class CacheDirectoryError extends HoldfastError {
+  static override readonly code = 'WORKSPACE_CACHE_DIRECTORY';
+  declare readonly code: 'WORKSPACE_CACHE_DIRECTORY';
+  declare readonly path: string;
+  declare readonly rule: CacheDirectoryRule;
+
+  constructor(path: string, rule: CacheDirectoryRule) {
+    super(`cache directory ${quote(path)} is ${rule}: expected one that only this user can write`, {
+      fields: { path, rule },
+      effect: 'none',
+    });
+  }
+}
+
 /** The store was closed. */
 export class WorkspaceClosedError extends HoldfastError {
   static override readonly code = 'WORKSPACE_CLOSED';
@@ -304,6 +322,7 @@ export type WorkspaceErrorCode =
   | 'WORKSPACE_UNSUPPORTED_FORMAT'
   | 'WORKSPACE_COLLECT'
   | 'WORKSPACE_PERSISTENCE_PATH'
+  | 'WORKSPACE_CACHE_DIRECTORY'
   | 'WORKSPACE_CLOSED';
 
 function because(cause: unknown): string {

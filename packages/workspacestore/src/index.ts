@@ -13,6 +13,8 @@ export {
   ArchiveEntryError,
   type ArchiveEntryReason,
   ArchiveLimitError,
+  CacheDirectoryError,
+  type CacheDirectoryRule,
   CollectError,
   CollectedError,
   DestNotEmptyError,

@@ -1,6 +1,6 @@
-import { type Clock, type Random, systemClock, systemRandom, throwIfAborted } from '@holdfast/base';
+import { type Clock, DisposalStack, type Random, throwIfAborted } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
-import { type FileSystem, nodeFileSystem } from '@holdfast/durable';
+import type { FileSystem } from '@holdfast/durable';
 
 import type { ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
 import {
@@ -10,24 +10,20 @@ import {
   RefNotFoundError,
   WorkspaceClosedError,
 } from './errors.js';
-import { ArchiveStore } from './internal/archive-store.js';
 import { contentOf, fetchContents, type WantedFile } from './internal/content-fetch.js';
 import { type Compression, canCompress } from './internal/frame-codec.js';
 import { type Materialized, type MaterializeOptions, materializeTree } from './internal/materialize.js';
 import { keyBytes } from './internal/object-key.js';
-import { ObjectReader } from './internal/object-reader.js';
 import { ObjectTable } from './internal/object-table.js';
+import { openContext } from './internal/open-context.js';
 import { OpenSnapshots } from './internal/open-snapshots.js';
 import type { WriterSession } from './internal/record.js';
-import { RecordStore } from './internal/record-store.js';
-import { RootStates } from './internal/root-state.js';
 import { scanLive } from './internal/scan.js';
 import { takeSnapshot } from './internal/snapshot.js';
 import { openSnapshot, type StoreContext } from './internal/store-context.js';
 import { readTree } from './internal/tree-reading.js';
 import { type ListRow, TreeRows, toListRow } from './internal/tree-rows.js';
-import { WriterLog } from './internal/writer-log.js';
-import { completeLimits, defaultLimits, type Limits } from './limits.js';
+import type { Limits } from './limits.js';
 import { InvalidRefError, parseRef, type Ref, refOfRootKey, tryParseRef } from './ref.js';
 import type { LiveTree, Tree, TreeEntry } from './tree.js';
 
@@ -74,24 +70,7 @@ export class WorkspaceStore implements AsyncDisposable {
     if (!['none', 'gzip', 'zstd', 'brotli'].includes(compression) || !canCompress(compression)) {
       throw new TypeError(`compression: ${JSON.stringify(compression)} cannot be written by this runtime`);
     }
-    const random = options.random ?? systemRandom;
-    const cache = options.cacheDirectory === undefined ? [] : [options.cacheDirectory];
-    return await Promise.resolve(
-      new WorkspaceStore({
-        blobs,
-        fileSystem: options.fileSystem ?? nodeFileSystem(),
-        limits: completeLimits(options.limits, defaultLimits),
-        clock: options.clock ?? systemClock,
-        random,
-        compression,
-        archives: new ArchiveStore(blobs),
-        records: new RecordStore(blobs),
-        reader: new ObjectReader(blobs),
-        log: new WriterLog(blobs, random, options.session),
-        roots: new RootStates(),
-        storagePaths: [...blobs.storagePaths(), ...cache],
-      }),
-    );
+    return new WorkspaceStore(await openContext(blobs, { ...options, compression }));
   }
 
   /**
@@ -128,7 +107,7 @@ export class WorkspaceStore implements AsyncDisposable {
   async openTree(ref: Ref, options: SignalOptions = {}): Promise<Tree> {
     const checked = parseRef(ref);
     return await this.#run(options, async () => {
-      const table = await this.#table(checked, options);
+      const table = await this.#reopen(checked, options);
       return await readTree(this.#context.reader, table, checked, this.#context.limits, options);
     });
   }
@@ -160,7 +139,7 @@ export class WorkspaceStore implements AsyncDisposable {
   async materialize(ref: Ref, dest: string, options: MaterializeOptions = {}): Promise<Materialized> {
     const checked = parseRef(ref);
     return await this.#run(options, async () => {
-      const table = await this.#table(checked, options);
+      const table = await this.#reopen(checked, options);
       const tree = await readTree(this.#context.reader, table, checked, this.#context.limits, options);
       return await materializeTree(this.#context, tree, table, dest, options);
     });
@@ -171,9 +150,9 @@ export class WorkspaceStore implements AsyncDisposable {
    * @throws EntryNotFoundError when there is nothing at the path.
    */
   async list(ref: Ref, path = '', options: SignalOptions = {}): Promise<readonly ListRow[]> {
-    return await this.#run(options, async () => {
+    return await this.#look(ref, options, async (table, checked) => {
       const rows: ListRow[] = [];
-      for await (const entry of (await this.#rows(ref, options)).below(path)) rows.push(toListRow(entry));
+      for await (const entry of this.#rows(table, checked, options).below(path)) rows.push(toListRow(entry));
       return rows;
     });
   }
@@ -183,9 +162,9 @@ export class WorkspaceStore implements AsyncDisposable {
    * @throws EntryNotFoundError when there is nothing at the path.
    */
   async stat(ref: Ref, path: string, options: SignalOptions = {}): Promise<TreeEntry> {
-    return await this.#run(options, async () => {
-      const entry = await (await this.#rows(ref, options)).find(path, 'entry');
-      if (entry === undefined) throw new EntryNotFoundError(ref, path, 'entry');
+    return await this.#look(ref, options, async (table, checked) => {
+      const entry = await this.#rows(table, checked, options).find(path, 'entry');
+      if (entry === undefined) throw new EntryNotFoundError(checked, path, 'entry');
       return entry;
     });
   }
@@ -195,12 +174,15 @@ export class WorkspaceStore implements AsyncDisposable {
    * @throws EntryNotFoundError when there is no file at the path.
    */
   async read(ref: Ref, path: string, options: SignalOptions = {}): Promise<AsyncIterable<Uint8Array>> {
-    return await this.#run(options, async () => {
-      const entry = await (await this.#rows(ref, options)).find(path, 'file');
-      if (entry === undefined) throw new EntryNotFoundError(ref, path, 'file');
+    return await this.#look(ref, options, async (table, checked) => {
+      const entry = await this.#rows(table, checked, options).find(path, 'file');
+      if (entry === undefined) throw new EntryNotFoundError(checked, path, 'file');
       if (entry.size === 0) return once(new Uint8Array(0));
-      const table = await this.#table(parseRef(ref), options);
-      return this.#context.reader.read(table, 'file', keyBytes(contentOf(entry)), { ref, path, ...options });
+      return this.#context.reader.read(table, 'file', keyBytes(contentOf(entry)), {
+        ref: checked,
+        path,
+        ...options,
+      });
     });
   }
 
@@ -250,7 +232,11 @@ export class WorkspaceStore implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await Promise.allSettled(this.#running);
-    await this.#context.log.close({});
+    const closing = new DisposalStack();
+    closing.defer(() => this.#context.cache?.close());
+    closing.defer(() => this.#context.roots.close());
+    closing.defer(() => this.#context.log.close({}));
+    await closing.close();
   }
 
   async #run<T>(options: SignalOptions, operation: () => Promise<T>): Promise<T> {
@@ -265,17 +251,35 @@ export class WorkspaceStore implements AsyncDisposable {
     }
   }
 
-  async #table(ref: Ref, options: SignalOptions): Promise<ObjectTable> {
-    const known = this.#opened.get(ref);
-    if (known !== undefined) return known;
+  /** Opens a snapshot as it is stored now. */
+  async #reopen(ref: Ref, options: SignalOptions): Promise<ObjectTable> {
     const { table } = await openSnapshot(this.#context, ref, options);
     this.#opened.set(ref, table);
     return table;
   }
 
-  async #rows(ref: Ref, options: SignalOptions): Promise<TreeRows> {
+  /** Reads from a snapshot that may have been opened before; when its archives have moved since, it is opened again. */
+  async #look<T>(
+    ref: Ref,
+    options: SignalOptions,
+    use: (table: ObjectTable, ref: Ref) => Promise<T>,
+  ): Promise<T> {
     const checked = parseRef(ref);
-    return new TreeRows(this.#context.reader, await this.#table(checked, options), checked, options);
+    return await this.#run(options, async () => {
+      const known = this.#opened.get(checked);
+      if (known !== undefined) {
+        try {
+          return await use(known, checked);
+        } catch (error) {
+          if (!IntegrityError.is(error)) throw error;
+        }
+      }
+      return await use(await this.#reopen(checked, options), checked);
+    });
+  }
+
+  #rows(table: ObjectTable, ref: Ref, options: SignalOptions): TreeRows {
+    return new TreeRows(this.#context.reader, table, ref, options);
   }
 
   #wanted(entry: TreeEntry): WantedFile {

@@ -43,20 +43,27 @@ function write(name: string, content: string | Buffer = name): void {
 }
 
 describe('the root', () => {
-  test.each([
-    ['missing', () => 'missing'],
-    ['file', () => (fs.writeFileSync(path.join(outside, 'f'), ''), 'f')],
-    ['symlink', () => (fs.symlinkSync('root', path.join(outside, 'l')), 'l')],
-    ['special', () => (spawnSync('mkfifo', [path.join(outside, 'p')]), 'p')],
-  ] as const)('is refused when it is %s', async (found, make) => {
-    const name = make();
+  const makers = {
+    missing: () => undefined,
+    file: () => {
+      fs.writeFileSync(path.join(outside, 'file'), '');
+    },
+    symlink: () => {
+      fs.symlinkSync('root', path.join(outside, 'symlink'));
+    },
+    special: () => {
+      spawnSync('mkfifo', [path.join(outside, 'special')]);
+    },
+  };
+
+  test.each(['missing', 'file', 'symlink', 'special'] as const)('is refused when it is %s', async (found) => {
+    makers[found]();
+    const wrong = path.join(outside, found);
     const blobs = memoryBlobs();
     await withStore(blobs, {}, async (store) => {
-      const failure = await store.snapshot(path.join(outside, name)).catch((error: unknown) => error);
+      const failure = await store.snapshot(wrong).catch((error: unknown) => error);
       expect(NotDirectoryError.is(failure) && failure.found).toBe(found);
-      await expect(store.scan(path.join(outside, name))).rejects.toSatisfy((error) =>
-        NotDirectoryError.is(error),
-      );
+      await expect(store.scan(wrong)).rejects.toSatisfy((error) => NotDirectoryError.is(error));
     });
     expect(await contents(blobs)).toEqual(new Map());
   });

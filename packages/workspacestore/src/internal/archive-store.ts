@@ -5,6 +5,7 @@ import { openTail } from './archive-tail.js';
 import { type ArchiveMeta, type BuiltArchive, type BuiltFrame, buildArchive } from './archive-writer.js';
 import { ByteCache } from './byte-cache.js';
 import { FormatFault } from './byte-reader.js';
+import type { CacheDirectory } from './cache-directory.js';
 import { ObjectTable, type OpenArchive } from './object-table.js';
 import { type ArchiveRef, decodeForward } from './record.js';
 import { archiveKey, forwardKey } from './store-keys.js';
@@ -22,10 +23,12 @@ interface Options {
 /** Puts archives, opens them by their tails, and follows forwards. */
 export class ArchiveStore {
   readonly #blobs: Blobs;
+  readonly #cache: CacheDirectory | undefined;
   readonly #tails = new ByteCache<OpenArchive>(tailCacheBytes);
 
-  constructor(blobs: Blobs) {
+  constructor(blobs: Blobs, cache: CacheDirectory | undefined) {
     this.#blobs = blobs;
+    this.#cache = cache;
   }
 
   /** Writes one archive; durable, as far as the store is, when it resolves. */
@@ -58,23 +61,29 @@ export class ArchiveStore {
 
   /** Opens one archive by its tail; `undefined` when it is not there. */
   async open(archive: ArchiveRef, options: Options): Promise<OpenArchive | undefined> {
-    const cached = this.#tails.get(archive.name);
-    if (cached !== undefined) return cached;
-    let bytes: Uint8Array;
-    try {
-      const range = { start: archive.tail, end: archive.size };
-      bytes = await this.#blobs.getBytes(archiveKey(archive.name), { range, ...options });
-    } catch (error) {
-      if (BlobNotFoundError.is(error)) return undefined;
-      if (BlobRangeError.is(error)) throw damagedArchive(archive.name, 'fewer bytes', error);
-      throw error;
-    }
+    const known = this.#tails.get(archive.name);
+    if (known !== undefined) return known;
+    const saved = this.#cache?.read(tailName(archive));
+    const bytes = saved ?? (await this.#fetchTail(archive, options));
+    if (bytes === undefined) return undefined;
     try {
       const opened = { ref: archive, tail: openTail(bytes, archive.tail) };
       this.#tails.set(archive.name, opened, bytes.length);
+      if (saved === undefined) this.#cache?.write(tailName(archive), bytes);
       return opened;
     } catch (error) {
       if (error instanceof FormatFault) throw damagedArchive(archive.name, error.message, error);
+      throw error;
+    }
+  }
+
+  async #fetchTail(archive: ArchiveRef, options: Options): Promise<Uint8Array | undefined> {
+    try {
+      const range = { start: archive.tail, end: archive.size };
+      return await this.#blobs.getBytes(archiveKey(archive.name), { range, ...options });
+    } catch (error) {
+      if (BlobNotFoundError.is(error)) return undefined;
+      if (BlobRangeError.is(error)) throw damagedArchive(archive.name, 'fewer bytes', error);
       throw error;
     }
   }
@@ -99,10 +108,17 @@ export class ArchiveStore {
     }
   }
 
+  #isCached(archive: ArchiveRef): boolean {
+    return this.#cache !== undefined || this.#tails.get(archive.name) !== undefined;
+  }
+
   async #openMoved(ref: string, archive: ArchiveRef, options: Options): Promise<OpenArchive> {
     let current = archive;
     for (let hop = 0; hop <= maxForwards; hop += 1) {
-      const opened = await this.open(current, options);
+      // What a cache knows about an archive does not say that it is still there.
+      const there =
+        !this.#isCached(current) || (await this.#blobs.stat(archiveKey(current.name), options)) !== undefined;
+      const opened = there ? await this.open(current, options) : undefined;
       if (opened !== undefined) return opened;
       const next = await this.forward(current.name, options);
       if (next === undefined) break;
@@ -110,6 +126,10 @@ export class ArchiveStore {
     }
     throw new CollectedError(ref, archive.name);
   }
+}
+
+function tailName(archive: ArchiveRef): string {
+  return `tail-${archive.name}`;
 }
 
 function damagedArchive(name: string, got: string, cause: unknown): IntegrityError {

@@ -7,6 +7,7 @@ import type { CaptureResult, CaptureRules, ObjectSink } from './capture-types.js
 import { drive } from './drive.js';
 import { byteText } from './entry-path.js';
 import { IgnoreMatcher } from './ignore-matcher.js';
+import { mappedInodes } from './mapped-inodes.js';
 import { signatureTrust } from './signature-trust.js';
 import type { StatTable } from './stat-table.js';
 import type { StoreContext } from './store-context.js';
@@ -65,7 +66,7 @@ export async function captureLive(
     racyFromNs: BigInt(Math.floor((context.clock.now() - trust.marginMs) * 1000)) * 1000n,
   };
   const capture = new Capture(context.fileSystem, rules, previous, destination);
-  return await drive(capture.run(root.dir.handle()), {
+  const result = await drive(capture.run(root.dir.handle()), {
     signal: options.signal,
     wantsRest: () => destination.full,
     onRest: async () => {
@@ -73,4 +74,7 @@ export async function captureLive(
       if (destination.full) await destination.flush();
     },
   });
+  // Rows that vouch without having been read were looked at when they were.
+  if (result.totals.filesRead > 0) result.table.distrust(mappedInodes());
+  return result;
 }

@@ -254,12 +254,12 @@ async function compareDestination(
   } as const;
   const root = openTreeRoot(context.fileSystem, path);
   try {
-    const { ino } = root.dir.stat();
-    const state = context.roots.get(root.path, ino);
+    const identity = root.dir.stat();
+    const state = await context.roots.get(root.path, identity);
     const nowhere = { has: () => true, add: () => undefined, full: false, flush: () => Promise.resolve() };
     const rules = checkCaptureOptions(context, capture);
     const result = await captureLive(context, root, rules, capture, state?.table, nowhere);
-    context.roots.set(root.path, { ino, table: result.table, committed: state?.committed });
+    context.roots.learn(root.path, { identity, table: result.table, committed: state?.committed });
     const live = toLiveTree(result);
     const found = differences(tree.rootMode, entries, live);
     if (found.length === 0) return { path, bytesWritten: 0, modesKept: true };

@@ -24,10 +24,10 @@ export async function scanLive(context: StoreContext, root: string, options: Sca
   try {
     const opened = openCaptureRoot(context, root, asked);
     try {
-      const { ino } = opened.dir.stat();
-      const state = context.roots.get(opened.path, ino);
+      const identity = opened.dir.stat();
+      const state = await context.roots.get(opened.path, identity);
       const result = await captureLive(context, opened, rules, asked, state?.table, nowhere);
-      context.roots.set(opened.path, { ino, table: result.table, committed: state?.committed });
+      context.roots.learn(opened.path, { identity, table: result.table, committed: state?.committed });
       return toLiveTree(result);
     } finally {
       opened[Symbol.dispose]();

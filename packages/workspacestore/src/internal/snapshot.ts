@@ -64,8 +64,8 @@ async function attempt(
   avoid: ReadonlySet<string>,
   started: number,
 ): Promise<SnapshotResult | { readonly absent: ReadonlySet<string> }> {
-  const ino = root.dir.stat().ino;
-  const state = context.roots.get(root.path, ino);
+  const identity = root.dir.stat();
+  const state = await context.roots.get(root.path, identity);
   const start = await startingPoint(context, state, base, avoid, options);
   const sink = new SnapshotSink(start.closure, context.compression);
   const flush = async (): Promise<void> => {
@@ -85,11 +85,8 @@ async function attempt(
   const finish = (hold: string): SnapshotResult =>
     describe(ref, hold, result, sink, context.clock.monotonic() - started);
   if (ref === base && start.hold !== undefined && sink.isEmpty) {
-    context.roots.set(root.path, {
-      ino,
-      table: result.table,
-      committed: { ref, hold: start.hold, closure: start.closure },
-    });
+    const committed = { ref, hold: start.hold, closure: start.closure };
+    context.roots.learn(root.path, { identity, table: result.table, committed });
     return finish(start.hold);
   }
   await flush();
@@ -127,7 +124,9 @@ async function attempt(
     throw error;
   }
   const closure = await extend(context, start.closure, sink.archives);
-  context.roots.set(root.path, { ino, table: result.table, committed: { ref, hold: won.hold, closure } });
+  const committed = { ref, hold: won.hold, closure };
+  context.roots.learn(root.path, { identity, table: result.table, committed });
+  await context.roots.committed(root.path);
   return finish(won.hold);
 }
 

@@ -1,10 +1,11 @@
-import type { NodeKind, Stat } from '@holdfast/durable';
+import type { Stat } from '@holdfast/durable';
 
 import type { EntryKind } from '../tree.js';
 import { keyLength } from './object-key.js';
 
 /** Kinds by their code in a stat table. */
 const entryKinds: readonly EntryKind[] = ['directory', 'file', 'symlink'];
+const fileCode = 1;
 
 /** A row's content was read too shortly after the node's last change to trust its signature. */
 export const racyFlag = 1;
@@ -173,6 +174,16 @@ export class StatTable {
     );
   }
 
+  /** Makes the rows of files with these inodes be read again. */
+  distrust(inodes: ReadonlySet<bigint>): void {
+    if (inodes.size === 0) return;
+    const c = this.#columns;
+    for (let row = 0; row < this.#rows; row += 1) {
+      if (c.kind[row] === fileCode && inodes.has(c.ino[row] as bigint))
+        this.setFlags(row, this.flags(row) | racyFlag);
+    }
+  }
+
   /** The parts that make up the table, for saving. */
   toParts(): Uint8Array[] {
     const parts: Uint8Array[] = [];
@@ -241,9 +252,4 @@ function makeColumns(rows: number): Columns {
     ctimeNs: new BigInt64Array(rows),
     keys: new Uint8Array(rows * keyLength),
   };
-}
-
-/** Tells whether a node is captured at all, by its kind. */
-export function capturedKind(kind: NodeKind): EntryKind | undefined {
-  return kind === 'file' || kind === 'directory' || kind === 'symlink' ? kind : undefined;
 }

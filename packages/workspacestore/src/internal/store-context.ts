@@ -5,6 +5,7 @@ import type { FileSystem } from '@holdfast/durable';
 import type { Limits } from '../limits.js';
 import type { Ref } from '../ref.js';
 import type { ArchiveStore } from './archive-store.js';
+import type { CacheDirectory } from './cache-directory.js';
 import type { Compression } from './frame-codec.js';
 import type { ObjectReader } from './object-reader.js';
 import type { ObjectTable } from './object-table.js';
@@ -26,6 +27,7 @@ export interface StoreContext {
   readonly reader: ObjectReader;
   readonly log: WriterLog;
   readonly roots: RootStates;
+  readonly cache: CacheDirectory | undefined;
   /** Canonical local directories that the store writes to. */
   readonly storagePaths: readonly string[];
 }

@@ -1,0 +1,69 @@
+import { type Ref, tryParseRef } from '../ref.js';
+import type { ArchiveRef } from './record.js';
+import { StatTable } from './stat-table.js';
+
+/** A root's state as it is saved. */
+export interface SavedState {
+  readonly store: string;
+  readonly path: string;
+  readonly ino: bigint;
+  readonly birthtimeNs: bigint;
+  readonly table: StatTable;
+  readonly ref: Ref;
+  readonly hold: string;
+  readonly archives: readonly ArchiveRef[];
+}
+
+/** Not a format that anybody has to read later: another version, like damage, means starting over. */
+const version = 'holdfast-stat-index/1';
+
+/** One line of JSON, then the columns of the table. */
+export function encodeState(state: SavedState): Uint8Array {
+  const { store, path, ino, birthtimeNs, table, ref, hold, archives } = state;
+  const head = JSON.stringify({
+    version,
+    store,
+    path,
+    ino: String(ino),
+    birthtimeNs: String(birthtimeNs),
+    ref,
+    hold,
+    archives,
+    rows: table.rows,
+  });
+  return Buffer.concat([Buffer.from(`${head}\n`), ...table.toParts()]);
+}
+
+/** Reads what `encodeState` wrote, for one root of one store; `undefined` for anything else. */
+export function decodeState(
+  bytes: Uint8Array,
+  wanted: Pick<SavedState, 'store' | 'path' | 'ino' | 'birthtimeNs'>,
+): SavedState | undefined {
+  const end = bytes.indexOf(0x0a);
+  if (end === -1) return undefined;
+  let head: Record<string, unknown>;
+  try {
+    head = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString()) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+  const ref = tryParseRef(head['ref']);
+  const { hold, archives, rows } = head;
+  if (
+    head['version'] !== version ||
+    head['store'] !== wanted.store ||
+    head['path'] !== wanted.path ||
+    head['ino'] !== String(wanted.ino) ||
+    head['birthtimeNs'] !== String(wanted.birthtimeNs) ||
+    ref === undefined ||
+    typeof hold !== 'string' ||
+    !Array.isArray(archives) ||
+    typeof rows !== 'number'
+  ) {
+    return undefined;
+  }
+  const table = StatTable.fromBytes(rows, bytes.subarray(end + 1));
+  return table === undefined
+    ? undefined
+    : { ...wanted, table, ref, hold, archives: archives as ArchiveRef[] };
+}

@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+import { systemClock } from '@holdfast/base';
+import { type Blobs, memoryBlobs } from '@holdfast/blobs';
+import { CacheDirectoryError, WorkspaceStore, type WorkspaceStoreOptions } from '@holdfast/workspacestore';
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { withStore } from './support/store.js';
+import { temporaryDirectory } from './support/temporary.js';
+
+let root: string;
+let cacheDirectory: string;
+/** Rows learned a moment ago count as settled. */
+const clock = { ...systemClock, now: () => Date.now() + 10_000 };
+
+beforeEach(() => {
+  const top = temporaryDirectory();
+  root = path.join(top, 'root');
+  cacheDirectory = path.join(top, 'cache');
+  for (let i = 0; i < 20; i += 1) {
+    fs.mkdirSync(path.join(root, `d${i % 4}`), { recursive: true });
+    fs.writeFileSync(path.join(root, `d${i % 4}`, `f${i}`), `content ${i}`);
+  }
+  fs.symlinkSync('d0', path.join(root, 'link'));
+});
+
+async function snapshot(blobs: Blobs, options: WorkspaceStoreOptions = {}) {
+  return await withStore(blobs, { cacheDirectory, clock, ...options }, (store) => store.snapshot(root));
+}
+
+describe('a saved stat index', () => {
+  test('lets a new process read nothing that did not change', async () => {
+    const blobs = memoryBlobs();
+    const first = await snapshot(blobs);
+    expect(first.stats.filesRead).toBe(20);
+    fs.writeFileSync(path.join(root, 'd1/f1'), 'changed');
+    const second = await snapshot(blobs);
+    expect(second.stats.filesRead).toBe(1);
+    await withStore(blobs, { cacheDirectory, clock }, async (store) => {
+      const third = await store.snapshot(root, { base: second.ref });
+      expect([third.ref, third.hold, third.stats.filesRead, third.stats.bytesStored]).toEqual([
+        second.ref,
+        second.hold,
+        0,
+        0,
+      ]);
+    });
+  });
+
+  test('is worth nothing to another store', async () => {
+    await snapshot(memoryBlobs());
+    expect((await snapshot(memoryBlobs())).stats.filesRead).toBe(20);
+  });
+
+  test('is worth nothing to another directory at the same path', async () => {
+    const blobs = memoryBlobs();
+    const first = await snapshot(blobs);
+    fs.renameSync(root, `${root}-old`);
+    fs.cpSync(`${root}-old`, root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+    const second = await snapshot(blobs);
+    expect([second.ref, second.stats.filesRead]).toEqual([first.ref, 20]);
+  });
+
+  test('may be damaged or gone: the ref is the same', async () => {
+    const blobs = memoryBlobs();
+    const first = await snapshot(blobs);
+    const names = fs.readdirSync(cacheDirectory);
+    expect(names.filter((name) => name.startsWith('root-'))).toHaveLength(1);
+    const file = path.join(cacheDirectory, names.find((name) => name.startsWith('root-')) as string);
+    const good = fs.readFileSync(file);
+    for (let at = 0; at < good.length; at += 97) {
+      const bad = Buffer.from(good);
+      bad[at] = (bad[at] as number) ^ (1 << (at % 8));
+      fs.writeFileSync(file, bad);
+      const again = await snapshot(blobs);
+      expect([again.ref, again.stats.filesRead]).toEqual([first.ref, 20]);
+    }
+    for (const length of [0, 1, 31, 32, 33, good.length - 1]) {
+      fs.writeFileSync(file, good.subarray(0, length));
+      expect((await snapshot(blobs)).ref).toBe(first.ref);
+    }
+    for (const name of fs.readdirSync(cacheDirectory)) fs.rmSync(path.join(cacheDirectory, name));
+    expect((await snapshot(blobs)).ref).toBe(first.ref);
+  });
+
+  test('does not lead to archives that are gone', async () => {
+    const blobs = memoryBlobs();
+    const first = await snapshot(blobs);
+    for await (const { key } of blobs.list('archives/')) await blobs.delete(key);
+    const second = await snapshot(blobs);
+    expect(second.ref).toBe(first.ref);
+    await withStore(blobs, {}, async (store) => {
+      expect((await store.openTree(second.ref)).entries).toHaveLength(25);
+      await store.materialize(second.ref, `${root}-copy`);
+    });
+  });
+
+  test('is not kept in a directory that others can write to', async () => {
+    fs.mkdirSync(cacheDirectory);
+    fs.chmodSync(cacheDirectory, 0o777);
+    const failure = await WorkspaceStore.open(memoryBlobs(), { cacheDirectory }).catch(
+      (error: unknown) => error,
+    );
+    expect(CacheDirectoryError.is(failure) && failure.rule).toBe('writable-by-others');
+  });
+});
+
+describe('a row is not trusted', () => {
+  test('when its file was changed just before it was read', async () => {
+    await withStore(memoryBlobs(), {}, async (store) => {
+      await store.snapshot(root);
+      expect((await store.snapshot(root)).stats.filesRead).toBeGreaterThan(0);
+    });
+  });
+
+  test('when its file is mapped by a process that writes to it', async () => {
+    const mapped = path.join(root, 'd0/f0');
+    fs.writeFileSync(mapped, Buffer.alloc(4096, 'a'));
+    // The first store moves the ctime; later ones to the same page leave no trace.
+    const writer = spawn('python3', [
+      '-c',
+      `import mmap, sys
+f = open(sys.argv[1], "r+b"); m = mmap.mmap(f.fileno(), 4096); m[0:1] = b"b"; print("ready", flush=True)
+for line in sys.stdin: m[1:2] = b"c"; print("done", flush=True)`,
+      mapped,
+    ]);
+    const answer = (): Promise<unknown> => new Promise((resolve) => writer.stdout.once('data', resolve));
+    try {
+      await answer();
+      await withStore(memoryBlobs(), { clock }, async (store) => {
+        const first = await store.snapshot(root);
+        const before = fs.statSync(mapped, { bigint: true }).ctimeNs;
+        writer.stdin.write('go\n');
+        await answer();
+        expect(fs.statSync(mapped, { bigint: true }).ctimeNs).toBe(before);
+        const second = await store.snapshot(root, { base: first.ref });
+        expect(second.ref).not.toBe(first.ref);
+      });
+    } finally {
+      writer.stdin.end();
+      await new Promise((resolve) => writer.once('close', resolve));
+    }
+  });
+});
