@@ -10,7 +10,7 @@ import { readTree } from './tree-text.js';
 /** Lets a protocol say what it has promised. */
 export interface CrashContext<Fact> {
   /** States that something is durable from now on; crashes from here on must not take it back. */
-  ack(fact: Fact): void;
+  readonly ack: (fact: Fact) => void;
   /** What was promised before, by the run and by earlier recoveries. */
   readonly acked: readonly Fact[];
 }

@@ -10,11 +10,14 @@ export interface RecordedPoint<Fact> {
   readonly acked: readonly Fact[];
 }
 
-/** Runs `body` and keeps the disk before every change, after every acknowledgement, and at the end. */
+/**
+ * Runs `body` and keeps the disk before every change and at the end. An acknowledgement counts from the next of these
+ * points on: nothing changes on the disk between it and that point.
+ */
 export async function record<Fact>(
   fileSystem: ModelFileSystem,
   ackedBefore: readonly Fact[],
-  body: (context: { ack(fact: Fact): void; readonly acked: readonly Fact[] }) => unknown,
+  body: (context: { readonly ack: (fact: Fact) => void; readonly acked: readonly Fact[] }) => unknown,
 ): Promise<{ readonly points: readonly RecordedPoint<Fact>[]; readonly operations: readonly string[] }> {
   const points: RecordedPoint<Fact>[] = [];
   const operations: string[] = [];
@@ -39,7 +42,6 @@ export async function record<Fact>(
   } finally {
     fileSystem.beforeChange = undefined;
   }
-  // What was acknowledged last meets the disk as it is at the end, and at every change after it.
   keep(undefined);
   return { points, operations };
 }

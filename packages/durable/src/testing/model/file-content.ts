@@ -95,14 +95,14 @@ export class FileContent {
     const from = Math.max(0, writes.length - variedWrites);
     for (let count = writes.length - 1; count >= from; count -= 1) {
       add(this.#apply(writes.slice(0, count)));
+      if (count < writes.length - 1)
+        add(this.#apply([...writes.slice(0, count), ...writes.slice(count + 1)]));
       const next = writes[count] as PendingWrite;
       if (next.kind === 'truncate') continue;
       const torn = { ...next, bytes: next.bytes.subarray(0, next.bytes.length >> 1) };
       const zeroed = { ...next, bytes: new Uint8Array(next.bytes.length) };
       add(this.#apply([...writes.slice(0, count), torn]));
       add(this.#apply([...writes.slice(0, count), zeroed]));
-      if (count < writes.length - 1)
-        add(this.#apply([...writes.slice(0, count), ...writes.slice(count + 1)]));
     }
     add(this.#durable);
     return found;
