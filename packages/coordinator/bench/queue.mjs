@@ -1,8 +1,11 @@
 // Measures how long 10,000 queued requests take to be granted and released. Build first: npx tsc -b packages/coordinator
 import { Coordinator, parseCanonicalPath } from '@holdfast/coordinator';
 
+/** @typedef {import('@holdfast/coordinator').PermitRequest} PermitRequest */
+
 const count = 10_000;
 
+/** @type {(name: string, requestOf: (index: number) => PermitRequest, options?: { oneByOne?: boolean }) => Promise<void>} */
 async function measure(name, requestOf, { oneByOne = false } = {}) {
   const times = [];
   for (let run = 0; run < 7; run += 1) {
@@ -21,6 +24,7 @@ async function measure(name, requestOf, { oneByOne = false } = {}) {
   process.stdout.write(`${name}: median ${times[3].toFixed(1)} ms, best ${times[0].toFixed(1)} ms\n`);
 }
 
+/** @type {(text: string) => PermitRequest} */
 const path = (text) => ({ operation: 'path-mutation', path: parseCanonicalPath(text) });
 await measure('disjoint paths, one directory', (index) => path(`/work/src/file-${index}.ts`));
 await measure('disjoint paths, deep', (index) => path(`/work/a/${index % 100}/b/${index % 7}/c/${index}.ts`));

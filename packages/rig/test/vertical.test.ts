@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import { defineRig, exclusiveWorkspace, sessionWorkspaces } from '@holdfast/rig';
 import { defineLoop, type SessionController } from '@holdfast/session';
+import type { Ref } from '@holdfast/workspacestore';
 import { expect, it } from 'vitest';
 
 import { World } from './stack.js';
@@ -21,7 +22,7 @@ it('a session edits, checkpoints, ends, is opened again and restored', async () 
     name: 'editor',
     turn: async ({ input, step }) =>
       await step(async () => {
-        writeFileSync(path.join(root, 'a.txt'), String(input));
+        writeFileSync(path.join(root, 'a.txt'), input as string);
         return input;
       }),
   });
@@ -41,9 +42,9 @@ it('a session edits, checkpoints, ends, is opened again and restored', async () 
   await two.outcome;
   const checkpoints = await controller.checkpoints();
   expect(checkpoints.map(({ trigger }) => trigger)).toEqual(['baseline', 'turn-done', 'turn-done']);
-  const plan = await controller.previewRestore(checkpoints[1]!.ref as never);
+  const plan = await controller.previewRestore(checkpoints[1]?.ref as Ref);
   expect(plan.replace.map((change) => change.path)).toEqual(['a.txt']);
-  const receipt = await controller.restoreWorkspace(checkpoints[1]!.ref as never, { plan });
+  const receipt = await controller.restoreWorkspace(checkpoints[1]?.ref as Ref, { plan });
   expect(receipt).toMatchObject({ replaced: 1, exact: true });
   expect(readFileSync(path.join(root, 'a.txt'), 'utf8')).toBe('one');
   await controller.undo();

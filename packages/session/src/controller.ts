@@ -12,6 +12,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A checkpoint of a session, as a timeline shows it. */
+export interface SessionCheckpoint extends CheckpointInfo {
+  readonly ref: Ref;
+}
+
 /** A boundary of an application that runs its own loops. */
 export type BoundaryKind = 'step-done' | 'turn-done' | 'idle';
 
@@ -67,7 +72,7 @@ export interface SessionController extends Session, AsyncDisposable {
   /** Records a boundary of an application that runs its own loops, and takes the checkpoint that the policy asks for. */
   boundary(kind: BoundaryKind, options?: BoundaryOptions): Promise<BoundaryResult>;
   /** The session's checkpoints in order. */
-  checkpoints(options?: CallOptions): Promise<readonly CheckpointInfo[]>;
+  checkpoints(options?: CallOptions): Promise<readonly SessionCheckpoint[]>;
   /** Calls `listener` with what happens in this process. */
   observe(listener: NoticeListener): Disposable;
   /**

@@ -3,6 +3,7 @@ export type {
   BoundaryKind,
   BoundaryOptions,
   CallOptions,
+  SessionCheckpoint,
   SessionController,
 } from './controller.js';
 export {

@@ -35,11 +35,14 @@ export interface TurnContext<Input = JsonValue, Tools extends readonly AnyTool[]
    * keep new ones out; the end of a step is a boundary of the snapshot policy.
    * @throws SessionFaultedError while a fault keeps new model calls from starting.
    */
-  step<Value>(run: (signal: AbortSignal) => Promise<Value>, options?: StepOptions<Value>): Promise<Value>;
+  readonly step: <Value>(
+    run: (signal: AbortSignal) => Promise<Value>,
+    options?: StepOptions<Value>,
+  ) => Promise<Value>;
   /** Runs one turn of another loop on the same workspace and waits for its end. */
-  delegate(name: string, input: JsonValue): Promise<TurnOutcome>;
+  readonly delegate: (name: string, input: JsonValue) => Promise<TurnOutcome>;
   /** Appends an application event to the journal; its type begins with a lower-case letter. */
-  publish<const Type extends string>(type: Type, body: EventBody<Type>): Promise<void>;
+  readonly publish: <const Type extends string>(type: Type, body: EventBody<Type>) => Promise<void>;
 }
 
 /** A loop as an application defines it: a name, tools, and what one turn does. */

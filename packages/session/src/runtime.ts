@@ -1,15 +1,15 @@
 import { abandonOnAbort, type JsonValue, onAbort, randomHex, throwIfAborted } from '@holdfast/base';
-import type {
-  CheckpointInfo,
-  EventInput,
-  SessionEvent,
-  SessionFold,
-  SessionJournal,
-} from '@holdfast/journal';
+import type { EventInput, SessionEvent, SessionFold, SessionJournal } from '@holdfast/journal';
 import type { RestorePlan, RestoreReceipt } from '@holdfast/restore';
-import type { Ref } from '@holdfast/workspacestore';
+import { parseRef, type Ref } from '@holdfast/workspacestore';
 
-import type { BoundaryKind, BoundaryOptions, CallOptions, SessionController } from './controller.js';
+import type {
+  BoundaryKind,
+  BoundaryOptions,
+  CallOptions,
+  SessionCheckpoint,
+  SessionController,
+} from './controller.js';
 import { SessionClosedError, WorkspaceNotConfiguredError } from './errors.js';
 import { FaultLatch } from './fault.js';
 import { Activity } from './internal/activity.js';
@@ -173,8 +173,9 @@ export class SessionRuntime {
     return this.#notices.observe(listener);
   }
 
-  async checkpoints(options: CallOptions): Promise<readonly CheckpointInfo[]> {
-    return await this.journal.checkpoints(options);
+  async checkpoints(options: CallOptions): Promise<readonly SessionCheckpoint[]> {
+    const checkpoints = await this.journal.checkpoints(options);
+    return checkpoints.map((checkpoint) => ({ ...checkpoint, ref: parseRef(checkpoint.ref) }));
   }
 
   async checkpointWorkspace(options: CallOptions): Promise<Ref> {

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 
-import { type Clock, DisposalStack, type JsonValue, onAbort } from '@holdfast/base';
+import { type Clock, DisposalStack, type JsonValue } from '@holdfast/base';
 import { Coordinator, parseCanonicalPath } from '@holdfast/coordinator';
 import type { SessionJournal } from '@holdfast/journal';
 import { type Lease, LeaseHeldError, type LeaseOwner } from '@holdfast/lease';
@@ -54,7 +54,7 @@ export function rootOf(placement: ResolvedPlacement, sessionId: string): string 
  * @throws WorkspaceRootBusyError, WorkspaceRootNestedError; WorkspaceRestoreError (`recovery-refused`).
  */
 export async function attachWorkspace(options: AttachOptions): Promise<AttachedWorkspace> {
-  const { clock, journal, owner, placement, policy, signal } = options;
+  const { clock, journal, placement, policy, signal } = options;
   const { placement: described } = placement;
   const root = rootOf(placement, journal.id);
   const stack = new DisposalStack();

@@ -46,21 +46,21 @@ function checkFields(options: SnapshotOptions): SnapshotPolicy {
   if (!triggers.includes(trigger as SnapshotTrigger)) {
     throw new SnapshotPolicyError(
       'invalid-trigger',
-      `expected ${triggers.join(', ')}; found ${String(trigger)}`,
+      `expected ${triggers.join(', ')}; found ${shown(trigger)}`,
     );
   }
   const priority = given.priority ?? 'best-effort';
   if (!priorities.includes(priority as SnapshotPriority)) {
     throw new SnapshotPolicyError(
       'invalid-priority',
-      `expected ${priorities.join(', ')}; found ${String(priority)}`,
+      `expected ${priorities.join(', ')}; found ${shown(priority)}`,
     );
   }
   const timeout = given.timeout ?? 0;
   if (typeof timeout !== 'number' || !Number.isFinite(timeout) || timeout < 0) {
     throw new SnapshotPolicyError(
       'invalid-timeout',
-      `expected milliseconds of at least 0; found ${String(timeout)}`,
+      `expected milliseconds of at least 0; found ${shown(timeout)}`,
     );
   }
   return Object.freeze({
@@ -68,4 +68,8 @@ function checkFields(options: SnapshotOptions): SnapshotPolicy {
     priority: priority as SnapshotPriority,
     timeout: timeout === 0 ? defaultSnapshotTimeout : timeout,
   });
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value) ?? typeof value;
 }

@@ -148,6 +148,7 @@ export class CheckpointRunner implements BoundaryRunner {
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) cancel();
     await Promise.allSettled([...this.#running]);
+    await this.#walking;
     signal.removeEventListener('abort', cancel);
     this.#ending.abort(new SessionClosedError(this.#host.sessionId, 'closed'));
   }
@@ -188,11 +189,14 @@ export class CheckpointRunner implements BoundaryRunner {
         timeout: this.#host.policy.timeout,
       },
     };
-    this.#walking ??= this.#walkOn();
+    this.#walking ??= this.#walkOn().finally(() => {
+      this.#walking = undefined;
+    });
     using _limit = this.#host.clock.schedule(bestEffortWait, begun.resolve);
     await begun.promise;
   }
 
+  /** Never rejects: what fails is recorded as an event. */
   async #walkOn(): Promise<void> {
     for (let next = this.#pending; next !== undefined; next = this.#pending) {
       this.#pending = undefined;
@@ -205,7 +209,6 @@ export class CheckpointRunner implements BoundaryRunner {
       this.#walk = undefined;
       next.begun.resolve();
     }
-    this.#walking = undefined;
   }
 
   async #track(request: CheckpointRequest): Promise<Awaited<ReturnType<CheckpointTransaction['run']>>> {
