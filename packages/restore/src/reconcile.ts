@@ -41,7 +41,8 @@ export function reconcile(options: ReconcileOptions = {}): RestoreStrategy {
 
 // 1. Make the directories of staged content and of undo copies.
 // 2. Fetch, verify and sync what the plan writes.
-// 3. Sync the directory of staged content, then `work`.
+// 3. Sync `work`, for the directory of undo copies. Names of staged content need no sync: after a crash nothing is put into
+//    the root any more, and what already is there is recognised by its content.
 async function stage(context: PreparationContext): Promise<void> {
   context.work.mkdir(stageName);
   context.work.mkdir(undoName);
@@ -57,7 +58,6 @@ async function stage(context: PreparationContext): Promise<void> {
       });
     },
   });
-  await staged.syncLater();
   await context.work.syncLater();
 }
 

@@ -73,13 +73,11 @@ function mayRename(parent: Dir, root: Dir): boolean {
 
 // 1. Make the staging directory.
 // 2. Build the whole target tree in it, every file hashed and synced, every directory synced, deepest first.
-// 3. Sync the parent, so that the name is durable.
 async function stage(context: PreparationContext): Promise<void> {
   const name = stagingName(context);
   context.parent.mkdir(name, 0o700);
   using staging = context.parent.openDir(name);
   await stageTree(context, staging);
-  await context.parent.syncLater();
 }
 
 // 1. Sync what is so young in the old tree that nobody may have: as a backup it has to be whole.
@@ -90,7 +88,7 @@ async function secure(context: PreparationContext): Promise<JsonValue> {
   return { staging: { ...identityOf(staging) } };
 }
 
-// 1. Root to backup; sync, so that no crash can keep step 2 without it.
+// 1. Root to backup; sync, so that no crash can keep step 2 without it. That makes the name of the staging durable too.
 // 2. Staging to root; sync.
 async function commit(context: StrategyContext, state: JsonValue): Promise<void> {
   const { parent, rootName } = context;

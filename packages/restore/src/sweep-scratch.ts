@@ -90,7 +90,7 @@ async function sweepSession(
   if (strategy === undefined) return false;
   await opened.settle();
   {
-    using work = await session.makeWork();
+    using work = session.openWork();
     await strategy.discard({
       ...strategyContext({
         place,

@@ -2,55 +2,60 @@ import { exploreCrashes } from '@holdfast/durable/testing';
 import { reconcile, swap } from '@holdfast/restore';
 import { describe, expect, it } from 'vitest';
 
-import { type CrashCase, crashScenario } from './support/crash-scenario.js';
+import { crashCases, generatedCase } from './support/crash-cases.js';
+import { crashScenario } from './support/crash-scenario.js';
 
-const cases: Readonly<Record<string, CrashCase>> = {
-  'replace, create, delete': {
-    old: { a: 'old', gone: 'gone', keep: 'keep' },
-    target: { a: 'new', fresh: 'fresh', keep: 'keep' },
-  },
-  'file becomes directory, directory becomes file': {
-    old: { f: 'file', 'd/': null, 'd/x': 'x' },
-    target: { 'f/': null, 'f/y': 'y', d: 'now a file' },
-  },
-  'symlinks come, go and change': {
-    old: { l: { link: 'one' }, f: 'file', m: { link: 'gone' } },
-    target: { l: { link: 'two' }, f: { link: 'x' }, n: { link: 'new' } },
-  },
-  'directories come and go': {
-    old: { 'gone/': null, 'gone/deep/': null, 'gone/deep/x': 'x' },
-    target: { 'fresh/': null, 'fresh/deep/': null, 'fresh/deep/y': 'y' },
-  },
-  modes: {
-    old: { a: 'a', 'd/': null, 'd/x': 'old' },
-    target: { a: 'a', 'd/': null, 'd/x': 'new' },
-    modes: { old: { a: 0o600, d: 0o500 }, target: { a: 0o755, d: 0o555 } },
-  },
-  'kept but not yet durable': {
-    old: { a: 'old' },
-    target: { a: 'new', young: 'young' },
-    dirty: { young: 'young' },
-  },
-};
+/** Disks after two crashes in a row that each case visits at most; `HOLDFAST_CRASH_STATES` raises it. */
+const doubleStates = Number(process.env['HOLDFAST_CRASH_STATES'] ?? 400);
+const generated = doubleStates > 400 ? 40 : 4;
+const firstSeed = Number(process.env['HOLDFAST_SEED'] ?? 1);
+const time = { timeout: 3_600_000 };
 
-describe('crashes of a reconciling restore', () => {
-  for (const [name, item] of Object.entries(cases)) {
-    it(name, async () => {
-      const report = await exploreCrashes(crashScenario({ strategy: reconcile(), ...item }), { crashes: 2 });
-      console.log(name, report.operations.length, report.states, report.exhaustive);
-      expect(report.states[0]).toBeGreaterThan(50);
-    });
-  }
-});
+const strategies = { reconcile: reconcile(), swap: swap({ fallback: false }) };
 
-describe('crashes of a swapping restore', () => {
-  for (const [name, item] of Object.entries(cases)) {
-    it(name, async () => {
-      const report = await exploreCrashes(crashScenario({ strategy: swap({ fallback: false }), ...item }), {
-        crashes: 1,
+for (const [label, strategy] of Object.entries(strategies)) {
+  describe(`a crash at any instruction of ${label}`, () => {
+    for (const [name, item] of Object.entries(crashCases)) {
+      it(`leaves old or new: ${name}`, time, async () => {
+        const report = await exploreCrashes(crashScenario({ ...item, strategy }), { crashes: 1 });
+        expect(report.exhaustive).toBe(true);
+        expect(report.states[0]).toBeGreaterThan(80);
       });
-      console.log(name, report.operations.length, report.states, report.exhaustive);
-      expect(report.states[0]).toBeGreaterThan(50);
+
+      it(`leaves old or new when the recovery crashes too: ${name}`, time, async () => {
+        const options = { crashes: 2, maxStates: doubleStates, recoverySamples: 8 };
+        const report = await exploreCrashes(crashScenario({ ...item, strategy }), options);
+        expect(report.states[1]).toBeGreaterThan(100);
+      });
+    }
+
+    it('leaves old or new where a restore takes itself back', time, async () => {
+      const item = { ...crashCases['replace, create, delete'], strategy, failVerification: true };
+      const report = await exploreCrashes(crashScenario(item as never), {
+        crashes: 2,
+        maxStates: doubleStates,
+      });
+      expect(report.states[0]).toBeGreaterThan(80);
+    });
+
+    for (let seed = firstSeed; seed < firstSeed + generated; seed += 1) {
+      it(`leaves old or new for the trees of seed ${seed}`, time, async () => {
+        const options = { crashes: 2, maxStates: doubleStates, exhaustiveUpTo: 6, samples: 12 };
+        await exploreCrashes(crashScenario({ ...generatedCase(seed), strategy }), options);
+      });
+    }
+  });
+}
+
+describe('a file system without hard links', () => {
+  for (const name of ['replace, create, delete', 'file becomes directory, directory becomes file']) {
+    it(`leaves old or new: ${name}`, time, async () => {
+      const item = { ...crashCases[name], links: false, strategy: reconcile() };
+      const report = await exploreCrashes(crashScenario(item as never), {
+        crashes: 2,
+        maxStates: doubleStates,
+      });
+      expect(report.states[0]).toBeGreaterThan(80);
     });
   }
 });

@@ -63,7 +63,9 @@ export class NodeRecognizer {
     if (staged !== undefined && staged.ino === stat.ino) return true;
     if (stat.kind !== 'file' || stat.size !== after.size || (stat.mode & 0o777) !== (after.mode & 0o777))
       return false;
-    return after.content !== undefined && (await this.#hasContent(standing, after.content, () => false));
+    // What its mode keeps even its owner from reading cannot be told by content.
+    const unreadable = (): boolean => (after.mode & 0o400) === 0;
+    return after.content !== undefined && (await this.#hasContent(standing, after.content, unreadable));
   }
 
   async #hasContent(standing: Standing, content: string, unreadable: () => boolean): Promise<boolean> {

@@ -86,7 +86,7 @@ export class RestoreEnding {
     run.options.onStep?.('clean-up');
     await this.#quietly(async () => {
       {
-        using work = await this.#session.makeWork();
+        using work = this.#session.openWork();
         await run.strategy.discard(run.discard(work, outcome));
       }
       await this.#session.removeWork(run.restoreId);

@@ -85,7 +85,7 @@ async function makeReady(run: RunState, scratch: ScratchDirectory, session: Sess
       cause: error,
     });
   }
-  const work = await session.makeWork();
+  const work = session.openWork();
   try {
     await chooseStrategy(run, work);
     throwIfAborted(options.signal);

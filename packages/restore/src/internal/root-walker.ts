@@ -64,7 +64,8 @@ export class RootWalker implements Disposable {
       const { dir, name } = this.locate(key);
       return dir.lstat(name);
     } catch (error) {
-      if (WorkspaceRestoreError.is(error) && error.kind === 'concurrent-change') return undefined;
+      // Whatever is not a directory has nothing below it.
+      if (WorkspaceRestoreError.is(error)) return undefined;
       throw error;
     }
   }

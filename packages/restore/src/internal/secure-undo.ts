@@ -84,6 +84,8 @@ export class UndoSecurer {
     const key = pathKey(operation.path);
     if (key === '') return undefined;
     if (this.#made.has(parentKey(key))) return undefined;
+    // Refuses here what would lead out of the root later.
+    this.#walker.directory(parentKey(key));
     const stat = this.#walker.look(key);
     if (action === 'chmod') {
       if (!isAsPlanned(stat, before)) {

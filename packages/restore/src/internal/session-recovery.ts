@@ -84,7 +84,7 @@ export class SessionRecovery {
   async #discardUndone(session: SessionScratch, log: IntentLog): Promise<void> {
     const strategy = this.#strategyOf(log);
     if (strategy === undefined) return;
-    using work = await session.makeWork();
+    using work = session.openWork();
     await strategy.discard({
       ...this.#context(log, work),
       outcome: 'undone',
@@ -123,7 +123,7 @@ export class SessionRecovery {
       const name = JSON.stringify(log.intent.strategy);
       throw this.#refused(`its strategy ${name} is not among those given`, undefined, log);
     }
-    using work = await session.makeWork();
+    using work = session.openWork();
     try {
       await strategy.undo(this.#context(log, work), committing.state);
       this.#place.reopen();

@@ -120,9 +120,17 @@ export class SessionScratch implements Disposable {
     this.dir = dir;
   }
 
-  /** Makes and opens the directory of a restore; an empty one when there is none. */
-  async makeWork(): Promise<Dir> {
-    return await ensureChildDirectory(this.dir, workName, { mode: 0o700 });
+  /**
+   * Opens the directory of a restore, making it when it is missing. Its name is durable as soon as the intent is, which is
+   * published in the same directory.
+   */
+  openWork(): Dir {
+    try {
+      this.dir.mkdir(workName, 0o700);
+    } catch (error) {
+      if (!FileSystemError.is(error) || error.errno !== 'EEXIST') throw error;
+    }
+    return this.dir.openDir(workName);
   }
 
   /** Removes staged content and undo copies. The outcome must be durable. */

@@ -12,6 +12,7 @@ import {
 import {
   applyRestore,
   type Prune,
+  type RestoreStep,
   type RestoreStrategy,
   readOutcomes,
   recover,
@@ -39,6 +40,8 @@ export interface CrashCase {
   readonly through?: ((fileSystem: ModelFileSystem) => FileSystem) | undefined;
   /** Fails the read-back, so that the restore takes itself back. */
   readonly failVerification?: boolean | undefined;
+  /** A protocol mistake: tells the journal at this step already. */
+  readonly earlyAck?: { readonly step: RestoreStep; readonly promise: Promised } | undefined;
 }
 
 type Modes = Readonly<Record<string, number>>;
@@ -89,6 +92,9 @@ export function crashScenario(item: CrashCase): CrashScenario<Promised> {
           },
           health: () => {
             if (item.failVerification === true) reader.lie();
+          },
+          onStep: (step) => {
+            if (step === item.earlyAck?.step) context.ack(item.earlyAck.promise);
           },
           verify: item.failVerification === true ? 'all' : 'touched',
         });
