@@ -19,6 +19,7 @@ export {
   WorkspaceSeedError,
   type WorkspaceSeedErrorKind,
 } from './errors.js';
+export { rootLeaseName } from './internal/resolve-placement.js';
 export type { DriftReport, OpenedSession, OpeningReport } from './opened-session.js';
 export {
   type ExclusivePlacement,

@@ -1,4 +1,4 @@
-import type { Clock } from '@holdfast/base';
+import { type Clock, onAbort } from '@holdfast/base';
 import { acquireHostLock } from '@holdfast/lease/fs';
 import { type HostLock, WorkspaceRestoreError } from '@holdfast/restore';
 
@@ -6,33 +6,31 @@ export interface RootLockOptions {
   /** Longest wait for another restore of this root, in milliseconds; default 60,000. */
   readonly wait?: number | undefined;
   readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const defaultWait = 60_000;
 
 /**
  * The lock that every restore and recovery of a root on this host holds, whatever session, command or home it belongs
- * to; restores of one root wait for each other.
- * @param root Absolute canonical path.
+ * to. It is not taken over while its holder lives, and leaves nothing on the disk where the platform allows it.
  */
 export function rootLock(root: string, options: RootLockOptions): HostLock {
-  return async (scratchPath) => {
-    const { clock, wait = defaultWait } = options;
+  return async () => {
+    const { clock, signal, wait = defaultWait } = options;
     const limit = new AbortController();
+    using _caller = onAbort(signal, (reason) => {
+      limit.abort(reason);
+    });
+    const timedOut = new Error(`another restore held the root for ${wait} ms`);
     using _limit = clock.schedule(wait, () => {
-      limit.abort(
-        new WorkspaceRestoreError(
-          'permit-failed',
-          `another restore or recovery of it went on for ${wait} ms: wait for its end or end its process`,
-          { root },
-        ),
-      );
+      limit.abort(timedOut);
     });
-    return await acquireHostLock(root, {
-      wait: true,
-      signal: limit.signal,
-      clock,
-      directory: `${scratchPath}/lock`,
-    });
+    try {
+      return await acquireHostLock(root, { wait: true, clock, signal: limit.signal });
+    } catch (error) {
+      if (error !== timedOut) throw error;
+      throw new WorkspaceRestoreError('permit-failed', timedOut.message, { root, cause: error });
+    }
   };
 }

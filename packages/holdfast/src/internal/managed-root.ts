@@ -21,7 +21,7 @@ import {
   type SessionStore,
 } from '@holdfast/journal';
 import { type Lease, LeaseHeldError, type Leaser } from '@holdfast/lease';
-import { acquireHostLock, processIdentity } from '@holdfast/lease/fs';
+import { processIdentity } from '@holdfast/lease/fs';
 import {
   applyRestore,
   previewRestore,
@@ -32,9 +32,9 @@ import {
   type ScratchPlacement,
   WorkspaceRestoreError,
 } from '@holdfast/restore';
+import { rootLeaseName, rootLock, WorkspaceRootBusyError } from '@holdfast/rig';
 import { type Ref, type SnapshotResult, tryParseRef, type WorkspaceStore } from '@holdfast/workspacestore';
 import { recoverRoot } from './recover-root.js';
-import { rootLeaseName, WorkspaceRootBusyError } from './root-lease.js';
 import { rootRestoreJournal } from './root-restore-journal.js';
 
 /** What a managed root is opened over. */
@@ -153,7 +153,7 @@ class ManagedRoot implements LocalRoot {
       session: this.#journal.id,
       epoch: this.#journal.epoch,
       owner: processIdentity(),
-      hostLock: () => acquireHostLock(this.root, { signal: options.signal }),
+      hostLock: rootLock(this.root, { clock: clock ?? systemClock, signal: options.signal }),
       journal: rootRestoreJournal(this.#journal),
       health: () => this.#lease.check(),
       settled: (other) => this.#journal.fold.openRestore?.restoreId !== other,

@@ -1,8 +1,9 @@
-import type { Clock, JsonValue } from '@holdfast/base';
+import { type Clock, type JsonValue, systemClock } from '@holdfast/base';
 import type { SessionJournal } from '@holdfast/journal';
-import { acquireHostLock, isAlive, parseProcessIdentity, processIdentity } from '@holdfast/lease/fs';
+import { isAlive, parseProcessIdentity, processIdentity } from '@holdfast/lease/fs';
 import { type Liveness, type RecoveryResult, readOutcomes, recover, sweepScratch } from '@holdfast/restore';
 
+import { rootLock } from '@holdfast/rig';
 import { appendAborted, appendRestored } from './root-restore-journal.js';
 
 export interface RecoverRootParts {
@@ -27,7 +28,7 @@ export async function recoverRoot({
   clock,
   signal,
 }: RecoverRootParts): Promise<RecoveryResult> {
-  const hostLock = (): Promise<AsyncDisposable> => acquireHostLock(root, { signal });
+  const hostLock = rootLock(root, { clock: clock ?? systemClock, signal });
   const recovered = await recover(root, {
     isAlive: ownerLiveness,
     hostLock,
