@@ -9,7 +9,14 @@ import {
 } from './errors.js';
 import { Claim } from './internal/claim.js';
 import { ScopeIndex } from './internal/scope-index.js';
-import type { CoordinatorReport, Holder, Permit, QueuedRecord, SuspensionRecord } from './permit.js';
+import type {
+  CoordinatorReport,
+  Holder,
+  Permit,
+  PermitRecord,
+  QueuedRecord,
+  SuspensionRecord,
+} from './permit.js';
 import { checkRequest, conflict, type PermitRequest } from './request.js';
 
 export interface HealthOptions {
@@ -22,6 +29,8 @@ export interface CoordinatorOptions {
    * default the workspace is always healthy.
    */
   readonly health?: ((options: HealthOptions) => void | Promise<void>) | undefined;
+  /** Called with every permit that is granted, before its holder learns of it. */
+  readonly onGranted?: ((record: PermitRecord) => void) | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -31,6 +40,11 @@ export interface AcquireOptions {
   readonly drain?: 'wait' | 'fail' | undefined;
   /** Longest wait in milliseconds; no limit by default. */
   readonly timeout?: number | undefined;
+  /**
+   * Called, at most once, when somebody has to wait for this permit: for holders that would rather give way, such as a
+   * checkpoint in the background.
+   */
+  readonly onContended?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -45,10 +59,16 @@ export class Coordinator implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #health: NonNullable<CoordinatorOptions['health']>;
   readonly #index = new ScopeIndex<Claim>();
+  readonly #onGranted: CoordinatorOptions['onGranted'];
   readonly #active = new Set<Claim>();
+  /** Granted permits whose holders want to know when somebody waits for them. */
+  readonly #yielding = new Map<Claim, () => void>();
   readonly #queued = new Set<Claim>();
   readonly #heldBack = new Set<Claim>();
   readonly #suspensions = new Map<number, SuspensionRecord>();
+  readonly #giveBack = (claim: Claim): void => {
+    this.#leave(claim);
+  };
   #drained: (() => void)[] = [];
   #lastId = 0;
   #lastArrival = 0;
@@ -57,6 +77,7 @@ export class Coordinator implements AsyncDisposable {
   constructor(options: CoordinatorOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#health = options.health ?? (() => undefined);
+    this.#onGranted = options.onGranted;
   }
 
   /**
@@ -70,6 +91,7 @@ export class Coordinator implements AsyncDisposable {
     throwIfAborted(signal);
     if (this.#closed) throw new CoordinatorClosedError();
     const claim = new Claim(this.#nextId(), checkRequest(request), options.holder ?? {}, this.#clock.now());
+    claim.onContended = options.onContended;
     this.#arrive(claim);
     if (options.drain === 'fail' && claim.state !== 'active') this.#refuse(claim, 'busy');
     using _abort = onAbort(signal, (reason) => {
@@ -81,9 +103,7 @@ export class Coordinator implements AsyncDisposable {
     if (claim.refusal !== undefined) throw claim.refusal.reason;
     // The grant and the abort may have met on the way here: the abort wins, and its listener has given the grant back.
     throwIfAborted(signal);
-    return new GrantedPermit(claim, () => {
-      this.#leave(claim);
-    });
+    return new GrantedPermit(claim, this.#giveBack);
   }
 
   /**
@@ -182,6 +202,19 @@ export class Coordinator implements AsyncDisposable {
       claim.state = 'active';
       claim.since = this.#clock.now();
       claim.grant();
+      this.#onGranted?.(claim.record());
+      if (claim.onContended === undefined) continue;
+      this.#yielding.set(claim, claim.onContended);
+      for (const waiting of this.#queued) this.#contend(waiting);
+    }
+  }
+
+  /** Tells those who would give way that `waiting` has to wait for them. */
+  #contend(waiting: Claim): void {
+    for (const [holder, notify] of this.#yielding) {
+      if (!conflict(holder.request, waiting.request)) continue;
+      this.#yielding.delete(holder);
+      notify();
     }
   }
 
@@ -198,6 +231,7 @@ export class Coordinator implements AsyncDisposable {
     const { group, scopes } = claim.request;
     if (group !== 'reader') this.#index.add(claim, group === 'global-writer' ? 'everything' : scopes);
     this.#grant([claim]);
+    if (this.#queued.has(claim)) this.#contend(claim);
   }
 
   #admitHeldBack(): void {
@@ -220,6 +254,7 @@ export class Coordinator implements AsyncDisposable {
     if (claim.state === 'gone') return [];
     claim.state = 'gone';
     this.#active.delete(claim);
+    this.#yielding.delete(claim);
     this.#queued.delete(claim);
     this.#heldBack.delete(claim);
     return this.#index.remove(claim);
@@ -246,14 +281,16 @@ export class Coordinator implements AsyncDisposable {
 }
 
 class GrantedPermit implements Permit {
-  readonly record: Permit['record'];
   readonly #claim: Claim;
-  readonly #giveBack: () => void;
+  readonly #giveBack: (claim: Claim) => void;
 
-  constructor(claim: Claim, giveBack: () => void) {
-    this.record = claim.record();
+  constructor(claim: Claim, giveBack: (claim: Claim) => void) {
     this.#claim = claim;
     this.#giveBack = giveBack;
+  }
+
+  get record(): PermitRecord {
+    return this.#claim.record();
   }
 
   get held(): boolean {
@@ -261,11 +298,11 @@ class GrantedPermit implements Permit {
   }
 
   release(): void {
-    this.#giveBack();
+    this.#giveBack(this.#claim);
   }
 
   [Symbol.dispose](): void {
-    this.#giveBack();
+    this.#giveBack(this.#claim);
   }
 }
 

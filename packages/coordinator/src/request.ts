@@ -120,6 +120,7 @@ function scoped(
   access: LifetimeAccess | undefined,
   scopes: readonly CanonicalPath[],
 ): CheckedRequest {
+  if (scopes.length === 1) return { operation, access, group: 'scoped-writer', scopes };
   const unique = [...new Set(scopes)];
   // A request must not stand in its own way: of nested scopes only the outermost counts.
   const outermost = unique.filter(

@@ -454,6 +454,55 @@ describe('refusals', () => {
   });
 });
 
+describe('giving way', () => {
+  it('tells a holder, once, that somebody has to wait for it', async () => {
+    const coordinator = new Coordinator();
+    let told = 0;
+    const held = await coordinator.acquire(checkpoint, { onContended: () => (told += 1) });
+    await coordinator.acquire(reader);
+    expect(told).toBe(0);
+    ask(coordinator, mutation('/w/a'));
+    ask(coordinator, mutation('/w/b'));
+    expect(told).toBe(1);
+    held.release();
+  });
+
+  it('tells it at the grant when somebody already waits behind it', async () => {
+    const coordinator = new Coordinator();
+    const first = await coordinator.acquire(mutation('/w/a'));
+    let told = 0;
+    const waiting = coordinator.acquire(checkpoint, { onContended: () => (told += 1) });
+    const behind = ask(coordinator, mutation('/w/b'));
+    await settle();
+    expect(told).toBe(0);
+    first.release();
+    (await waiting).release();
+    await settle();
+    expect(told).toBe(1);
+    expect(behind.permit?.held).toBe(true);
+  });
+
+  it('says nothing after the release', async () => {
+    const coordinator = new Coordinator();
+    let told = 0;
+    (await coordinator.acquire(checkpoint, { onContended: () => (told += 1) })).release();
+    ask(coordinator, whole);
+    ask(coordinator, whole);
+    await settle();
+    expect(told).toBe(0);
+  });
+});
+
+it('reports every grant', async () => {
+  const granted: string[] = [];
+  const coordinator = new Coordinator({ onGranted: ({ operation }) => granted.push(operation) });
+  const held = await coordinator.acquire(mutation('/w/a'));
+  const waiting = coordinator.acquire(whole);
+  held.release();
+  await waiting;
+  expect(granted).toEqual(['path-mutation', 'whole-mutation']);
+});
+
 it('inspect tells who waits for whom', async () => {
   const coordinator = new Coordinator({ clock: new ManualClock(5000) });
   await coordinator.acquire(mutation('/w/a'), { holder: { loop: 'one' } });

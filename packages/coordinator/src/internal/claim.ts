@@ -17,6 +17,7 @@ export class Claim {
   state: ClaimState = 'queued';
   /** Wall time of arrival, then of the grant. */
   since: number;
+  onContended: (() => void) | undefined;
   /** Resolves when the claim was granted or refused; {@link refusal} tells which. Cancellation is looked at after it. */
   readonly decided: Promise<void>;
   refusal: { readonly reason: unknown } | undefined;

@@ -95,13 +95,14 @@ class Directory<Entry> {
 export interface Place<Entry> {
   readonly directory: Directory<Entry>;
   readonly own: Link<Entry>;
-  readonly upwards: readonly { readonly directory: Directory<Entry>; readonly link: Link<Entry> }[];
+  /** Links in the lists of `directory`, its parent, and so on to the top. */
+  readonly upwards: readonly Link<Entry>[];
 }
 
 function placeIn<Entry>(directory: Directory<Entry>, entry: Entry): Place<Entry> {
-  const upwards = [{ directory, link: directory.all.add(entry, true) }];
+  const upwards = [directory.all.add(entry, true)];
   for (let above = directory.parent; above !== undefined; above = above.parent) {
-    upwards.push({ directory: above, link: above.all.add(entry, false) });
+    upwards.push(above.all.add(entry, false));
   }
   return { directory, own: directory.own.add(entry, true), upwards };
 }
@@ -110,20 +111,22 @@ function addSuccessors<Entry>(place: Place<Entry>, candidates: Entry[]): void {
   // Entries below this directory that waited for this one: those between it and the next one of the same directory.
   // When an earlier entry of the same directory is still here they go on waiting for that one.
   if (place.directory.own.first === place.own) {
-    for (let link = place.upwards[0]?.link.next; link !== undefined && !link.own; link = link.next) {
+    for (let link = place.upwards[0]?.next; link !== undefined && !link.own; link = link.next) {
       candidates.push(link.entry);
     }
   }
   // Entries at this directory or above it that had only this one before them.
-  for (const { directory, link } of place.upwards) {
-    if (directory.all.first === link && link.next?.own === true) candidates.push(link.next.entry);
+  for (const link of place.upwards) {
+    if (link.previous === undefined && link.next?.own === true) candidates.push(link.next.entry);
   }
 }
 
 function takeOut<Entry>(place: Place<Entry>): void {
   place.directory.own.remove(place.own);
-  for (const { directory, link } of place.upwards) {
-    directory.all.remove(link);
-    directory.dropWhenEmpty();
+  let directory: Directory<Entry> | undefined = place.directory;
+  for (const link of place.upwards) {
+    directory?.all.remove(link);
+    directory?.dropWhenEmpty();
+    directory = directory?.parent;
   }
 }
