@@ -147,7 +147,13 @@ class RetryingDriver implements BlobsDriver {
       throw new BlobIntegrityError(key, 'changed', `it had ${first.size} bytes, now it has ${content.size}`);
     };
     const pause = async (attempt: number, error: unknown): Promise<void> => {
-      await this.#pause('read', key, attempt, error, options.signal);
+      const cut = BlobIntegrityError.is(error) && error.kind === 'truncated';
+      const failure = cut ? new BlobsBackendError('read', key, { cause: error, retryable: true }) : error;
+      try {
+        await this.#pause('read', key, attempt, failure, options.signal);
+      } catch (final) {
+        throw cut && BlobsBackendError.is(final) ? error : final;
+      }
     };
     async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
       for (let attempt = 1; ; attempt += 1) {
@@ -158,8 +164,8 @@ class RetryingDriver implements BlobsDriver {
             attempt = 1;
           }
           if (position >= end) return;
-          const cause = new Error(`the backend ended a read at ${position} of ${end} bytes`);
-          throw new BlobsBackendError('read', key, { cause, retryable: true });
+          // A connection that ends early looks like a damaged object; only another read can tell.
+          throw new BlobIntegrityError(key, 'truncated', `a read ended at ${position} of ${end} bytes`);
         } catch (error) {
           await pause(attempt, error);
         }

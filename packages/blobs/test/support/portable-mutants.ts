@@ -218,13 +218,11 @@ export const portableMutants: readonly Mutant<BlobsHarness>[] = [
         override async get(key: string, options?: BlobsGetOptions): Promise<BlobReader> {
           const reader = await super.get(key, options);
           return changedReader(reader, async function* (chunks) {
-            let iterable: AsyncIterable<Uint8Array> | undefined = chunks;
             try {
-              iterable[Symbol.asyncIterator];
-            } catch {
-              iterable = undefined;
+              yield* chunks;
+            } catch (error) {
+              if (!(error instanceof TypeError)) throw error;
             }
-            if (iterable !== undefined) yield* iterable;
           });
         }
       },
