@@ -21,7 +21,8 @@ const nextWord = async () => (await words.next()).value;
 const assistant = defineLoop({
   name: 'assistant',
   // A scripted agent: what a model would decide is written down here; the edits are real.
-  turn: async ({ input, step }) => await step(async () => (input.wreck === true ? await wreck() : await edits(input.turn))),
+  turn: async ({ input, step }) =>
+    await step(async () => (input.wreck === true ? await wreck() : await edits(input.turn))),
 });
 
 const local = await openLocal(home);
@@ -39,7 +40,12 @@ async function work() {
   const started = performance.now();
   const controller = await rig.newSession({ title: 'demo' });
   const [baseline] = await controller.checkpoints();
-  tell('opened', { id: controller.id, epoch: await epochOf(controller), ref: baseline.ref, ms: performance.now() - started });
+  tell('opened', {
+    id: controller.id,
+    epoch: await epochOf(controller),
+    ref: baseline.ref,
+    ms: performance.now() - started,
+  });
   for (let turn = 1; ; turn += 1) {
     const word = await nextWord();
     const asked = performance.now();
@@ -48,7 +54,13 @@ async function work() {
     if (outcome.status !== 'done') throw outcome.error;
     const checkpoint = (await controller.checkpoints()).at(-1);
     const { filesRead, bytesStored } = await statsOf(controller, checkpoint.ref);
-    tell('turn', { ref: checkpoint.ref, edits: outcome.output.edits, filesRead, bytesStored, ms: performance.now() - asked });
+    tell('turn', {
+      ref: checkpoint.ref,
+      edits: outcome.output.edits,
+      filesRead,
+      bytesStored,
+      ms: performance.now() - asked,
+    });
   }
 }
 
@@ -77,6 +89,8 @@ async function resume() {
       tell('plan', { plan });
     } else if (word === 'restore') {
       tell('receipt', { receipt: await controller.restoreWorkspace(ref, { plan, prune: 'exact' }) });
+    } else if (word === 'undo') {
+      tell('receipt', { receipt: await controller.undo({ prune: 'exact' }) });
     } else {
       await controller.shutdown();
       await local.close();
@@ -90,7 +104,8 @@ async function resume() {
 async function edits(turn) {
   const notes = path.join(root, 'notes', `turn-${turn}`);
   await mkdir(notes, { recursive: true });
-  for (let index = 0; index < 5; index += 1) await writeFile(path.join(notes, `${index}.md`), `turn ${turn}, note ${index}\n`);
+  for (let index = 0; index < 5; index += 1)
+    await writeFile(path.join(notes, `${index}.md`), `turn ${turn}, note ${index}\n`);
   await appendFile(path.join(root, 'README.md'), `\nEdited in turn ${turn}.\n`);
   const manifest = path.join(root, 'package.json');
   const text = await readFile(manifest, 'utf8');

@@ -35,7 +35,9 @@ try {
   step(`proved in ${seconds(performance.now() - started)}`);
 } catch (error) {
   process.exitCode = 1;
-  process.stdout.write(`FAILED: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stdout.write(
+    `FAILED: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
 } finally {
   for (const child of children) child.kill('SIGKILL');
   if (values.keep === true) step(`kept in ${place}`);
@@ -47,12 +49,16 @@ async function run() {
   const copied = performance.now();
   copyTree(source, root);
   const original = listTree(root);
-  step(`copied ${source === repository ? 'this repository' : source}: ${counts(original)} in ${since(copied)}`);
+  step(
+    `copied ${source === repository ? 'this repository' : source}: ${counts(original)} in ${since(copied)}`,
+  );
 
   // Three turns of an agent, a checkpoint after each; then one that is killed in the middle of an edit.
   const agent = start('agent.mjs', ['work', home, root]);
   const opened = await agent.next('opened');
-  step(`session ${opened.id} opened (epoch ${opened.epoch}) by process ${agent.pid}; baseline ${short(opened.ref)} in ${ms(opened.ms)}`);
+  step(
+    `session ${opened.id} opened (epoch ${opened.epoch}) by process ${agent.pid}; baseline ${short(opened.ref)} in ${ms(opened.ms)}`,
+  );
   let saved = original;
   let last = opened;
   for (let turn = 1; turn <= 3; turn += 1) {
@@ -61,13 +67,16 @@ async function run() {
     const listing = listTree(root);
     const changed = compareListings(saved, listing).length;
     saved = listing;
-    step(`turn ${turn}: ${last.edits} edits, ${changed} differences seen by the oracle; checkpoint ${short(last.ref)} read ${last.filesRead} files, stored ${bytes(last.bytesStored)}, ${ms(last.ms)}`);
+    step(
+      `turn ${turn}: ${last.edits} edits, ${changed} differences seen by the oracle; checkpoint ${short(last.ref)} read ${last.filesRead} files, stored ${bytes(last.bytesStored)}, ${ms(last.ms)}`,
+    );
   }
   agent.say('wreck');
   const wreck = await agent.next('editing');
   agent.kill('SIGKILL');
   await agent.ended;
-  const wrecked = compareListings(saved, listTree(root));
+  const wreckage = listTree(root);
+  const wrecked = compareListings(saved, wreckage);
   check(wrecked.length > 0, 'the killed turn left no trace to recover from');
   step(`SIGKILL in the middle of ${wreck.file}: ${wrecked.length} differences from the last checkpoint`);
 
@@ -75,34 +84,72 @@ async function run() {
   const takeover = performance.now();
   const second = start('agent.mjs', ['resume', home, root, opened.id]);
   const resumed = await second.next('resumed');
-  step(`process ${second.pid} took the session over in ${since(takeover)}: epoch ${resumed.epoch}, interrupted turns ${resumed.interrupted}, drift recorded as ${short(resumed.recovered)}`);
+  step(
+    `process ${second.pid} took the session over in ${since(takeover)}: epoch ${resumed.epoch}, interrupted turns ${resumed.interrupted}, drift recorded as ${short(resumed.recovered)}`,
+  );
   check(resumed.epoch > opened.epoch, 'the new epoch is not above the old one');
-  check(resumed.current === last.ref || resumed.recovered !== undefined, 'the journal does not tell what it found');
+  check(
+    resumed.current === last.ref || resumed.recovered !== undefined,
+    'the journal does not tell what it found',
+  );
   for (const row of resumed.timeline) {
-    step(`  ${String(row.seq).padStart(3)} ${new Date(row.time).toISOString().slice(11, 23)} ${row.type}${row.trigger === undefined ? '' : ` (${row.trigger})`}${row.ref === undefined ? '' : ` ${short(row.ref)}`}`);
+    step(
+      `  ${String(row.seq).padStart(3)} ${new Date(row.time).toISOString().slice(11, 23)} ${row.type}${row.trigger === undefined ? '' : ` (${row.trigger})`}${row.ref === undefined ? '' : ` ${short(row.ref)}`}`,
+    );
   }
 
   second.say(`preview ${last.ref}`);
   const { plan } = await second.next('plan');
-  step(`preview of ${short(last.ref)}: ${plan.create.length} to create, ${plan.replace.length} to replace, ${plan.delete.length} to delete, ${plan.chmod.length} modes, ${plan.keep} kept, ${bytes(plan.bytes)}`);
+  step(
+    `preview of ${short(last.ref)}: ${plan.create.length} to create, ${plan.replace.length} to replace, ${plan.delete.length} to delete, ${plan.chmod.length} modes, ${plan.keep} kept, ${bytes(plan.bytes)}`,
+  );
   second.say('restore');
   const { receipt } = await second.next('receipt');
   const restored = compareListings(saved, listTree(root));
-  check(restored.length === 0, `the oracle sees ${restored.length} differences after the restore: ${JSON.stringify(restored.slice(0, 3))}`);
+  check(
+    restored.length === 0,
+    `the oracle sees ${restored.length} differences after the restore: ${JSON.stringify(restored.slice(0, 3))}`,
+  );
   check(receipt.exact, 'the receipt does not claim an exact result');
-  step(`restored in ${ms(receipt.durationMs)}: ${receipt.created} created, ${receipt.replaced} replaced, ${receipt.deleted} deleted, ${receipt.kept} kept, verified ${receipt.verified}; the oracle finds the tree equal byte for byte`);
+  step(
+    `restored in ${ms(receipt.durationMs)}: ${receipt.created} created, ${receipt.replaced} replaced, ${receipt.deleted} deleted, ${receipt.kept} kept, verified ${receipt.verified}; the oracle finds the tree equal byte for byte`,
+  );
+  // A restore can be undone: the safety checkpoint holds what was there before it, half-written files included.
+  second.say('undo');
+  const undone = await second.next('receipt');
+  const again = compareListings(wreckage, listTree(root));
+  check(
+    again.length === 0,
+    `the oracle sees ${again.length} differences after the undo: ${JSON.stringify(again.slice(0, 3))}`,
+  );
+  step(
+    `undone through the safety checkpoint ${short(undone.receipt.ref)} in ${ms(undone.receipt.durationMs)}: the wreckage is back, byte for byte`,
+  );
+  second.say('undo');
+  const redone = await second.next('receipt');
+  check(
+    compareListings(saved, listTree(root)).length === 0,
+    'undoing the undo did not bring the restored tree back',
+  );
+  step(`undone once more in ${ms(redone.receipt.durationMs)}: the restored tree is back, byte for byte`);
+
   second.say('shutdown');
   await second.next('closed');
   await second.ended;
 
   // The same session for people, through the command.
   const log = await holdfast(['session', 'log', opened.id, '--home', home, '--json']);
-  check(log.some((row) => row.type === 'WorkspaceRestored' && row.ref === last.ref), 'the log lacks the restore');
+  check(
+    log.some((row) => row.type === 'WorkspaceRestored' && row.ref === last.ref),
+    'the log lacks the restore',
+  );
   const copy = path.join(place, 'copy');
   const materialized = await holdfast(['materialize', last.ref, copy, '--home', home, '--json']);
   const differences = compareListings(saved, listTree(copy));
   check(differences.length === 0, `the materialized copy has ${differences.length} differences`);
-  step(`materialized ${short(last.ref)} elsewhere through the command: ${materialized.stats.files} files in ${ms(materialized.stats.durationMs)}, equal byte for byte`);
+  step(
+    `materialized ${short(last.ref)} elsewhere through the command: ${materialized.stats.files} files in ${ms(materialized.stats.durationMs)}, equal byte for byte`,
+  );
 }
 
 /** Copies with clones where the file system has them; links stay links. */
@@ -118,7 +165,9 @@ function copyTree(from, to) {
 
 /** Starts a program that speaks JSON lines on its output and takes words on its input. */
 function start(program, words) {
-  const child = spawn(process.execPath, [path.join(here, program), ...words], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [path.join(here, program), ...words], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   children.add(child);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise((resolve) => {
@@ -143,7 +192,7 @@ function start(program, words) {
 }
 
 async function holdfast(words) {
-  const child = spawn(process.execPath, [realpathSync(command), ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   children.add(child);
   const parts = [];
   child.stdout.on('data', (part) => parts.push(part));
