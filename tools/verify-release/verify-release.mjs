@@ -44,7 +44,7 @@ const contractPackages = [
   'restore',
 ];
 const importGoalMs = 30;
-const importRuns = 9;
+const importRuns = 5;
 
 const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-release-'));
 const tally = new Tally();
