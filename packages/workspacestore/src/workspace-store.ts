@@ -34,7 +34,10 @@ export interface WorkspaceStoreOptions {
   readonly cacheDirectory?: string | undefined;
   /** How new frames are compressed; default `gzip`. `zstd` needs Node 22.15 or later to write. */
   readonly compression?: Compression | undefined;
+  /** The disk that trees are on; default the real one. With another one, everything runs in the calling thread. */
   readonly fileSystem?: FileSystem | undefined;
+  /** Whether large trees are captured in other threads; default `true`. */
+  readonly threads?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   /** The session that writes, recorded for operators. */
@@ -233,6 +236,7 @@ export class WorkspaceStore implements AsyncDisposable {
   async #close(): Promise<void> {
     await Promise.allSettled(this.#running);
     const closing = new DisposalStack();
+    closing.defer(() => this.#context.engine.close());
     closing.defer(() => this.#context.cache?.close());
     closing.defer(() => this.#context.roots.close());
     closing.defer(() => this.#context.log.close({}));

@@ -1,5 +1,6 @@
 import { equalBytes, sha256 } from '@holdfast/base';
 
+import { UnsupportedFormatError } from '../errors.js';
 import { FormatFault } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';
 import { maxFrameBytes } from './chunk-list.js';
@@ -56,28 +57,39 @@ export function encodeIndex(frames: readonly FrameLocation[], rows: readonly Ind
 
 /** A verified index, read in place: opening costs one digest and one pass, a row costs nothing until it is asked for. */
 export class ArchiveIndex {
-  readonly #bytes: Uint8Array;
+  readonly bytes: Uint8Array;
   readonly #view: DataView;
   readonly frameCount: number;
   readonly rowCount: number;
 
-  /** Checks digest, order, and that every row lies inside its frame and every frame inside the archive. */
-  constructor(bytes: Uint8Array, archiveSize: number) {
-    this.#bytes = bytes;
+  private constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.frameCount = this.#view.getUint32(8);
+    this.rowCount = this.#view.getUint32(12);
+  }
+
+  /** Checks digest, order, and that every row lies inside its frame and every frame inside the archive. */
+  static verify(bytes: Uint8Array, archiveSize: number): ArchiveIndex {
     if (bytes.length < headerBytes + 32) throw new FormatFault('an index that ends early');
     if (!equalBytes(bytes.subarray(0, 7), magic.subarray(0, 7))) throw new FormatFault('no index');
     const body = bytes.length - 32;
     if (!equalBytes(sha256(bytes.subarray(0, body)), bytes.subarray(body))) {
       throw new FormatFault('an index with a wrong digest');
     }
-    if (bytes[7] !== magic[7]) throw new FormatFault('an index of an unknown version');
-    this.frameCount = this.#view.getUint32(8);
-    this.rowCount = this.#view.getUint32(12);
-    if (body !== headerBytes + this.frameCount * frameBytes + this.rowCount * rowBytes) {
+    if (bytes[7] !== magic[7])
+      throw new UnsupportedFormatError(`hfindex${String.fromCharCode(bytes[7] as number)}`, 'index');
+    const index = new ArchiveIndex(bytes);
+    if (body !== headerBytes + index.frameCount * frameBytes + index.rowCount * rowBytes) {
       throw new FormatFault('an index of the wrong length');
     }
-    this.#check(archiveSize);
+    index.#check(archiveSize);
+    return index;
+  }
+
+  /** Takes bytes that `verify` accepted, in this process. */
+  static verifiedBefore(bytes: Uint8Array): ArchiveIndex {
+    return new ArchiveIndex(bytes);
   }
 
   frame(index: number): FrameLocation {
@@ -93,7 +105,7 @@ export class ArchiveIndex {
   row(index: number): IndexRow {
     const at = this.#rowAt(index);
     return {
-      key: this.#bytes.subarray(at, at + keyLength),
+      key: this.bytes.subarray(at, at + keyLength),
       kind: objectKinds[this.#view.getUint8(at + keyLength)] as ObjectKind,
       frame: this.#view.getUint32(at + keyLength + 1),
       offset: this.#view.getUint32(at + keyLength + 5),
@@ -109,8 +121,8 @@ export class ArchiveIndex {
   /** Tells whether a row has this kind and key, without making an object. */
   rowIs(index: number, kindCode: number, key: Uint8Array): boolean {
     const at = this.#rowAt(index);
-    if (this.#bytes[at + keyLength] !== kindCode) return false;
-    for (let i = 0; i < keyLength; i += 1) if (this.#bytes[at + i] !== key[i]) return false;
+    if (this.bytes[at + keyLength] !== kindCode) return false;
+    for (let i = 0; i < keyLength; i += 1) if (this.bytes[at + i] !== key[i]) return false;
     return true;
   }
 

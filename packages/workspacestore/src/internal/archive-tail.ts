@@ -21,7 +21,7 @@ export function openTail(bytes: Uint8Array, start: number): ArchiveTail {
     const from = offset + blockBytes;
     if (from + member.size > bytes.length) throw new FormatFault('an archive that ends early');
     if (member.name === 'index')
-      index = new ArchiveIndex(bytes.subarray(from, from + member.size), archiveSize);
+      index = ArchiveIndex.verify(bytes.subarray(from, from + member.size), archiveSize);
     offset = from + Math.ceil(member.size / blockBytes) * blockBytes;
   }
   if (index === undefined) throw new FormatFault('an archive without index');

@@ -1,5 +1,4 @@
 import { basename, dirname } from 'node:path';
-
 import { decodePathText, encodePathText, throwIfAborted } from '@holdfast/base';
 import {
   Dir,
@@ -9,7 +8,6 @@ import {
   removeTree,
   temporaryName,
 } from '@holdfast/durable';
-
 import type { SnapshotProgress } from '../capture-options.js';
 import {
   DestNotEmptyError,
@@ -21,11 +19,13 @@ import {
 } from '../errors.js';
 import type { Ref } from '../ref.js';
 import type { Tree, TreeEntry } from '../tree.js';
+import { nowhere } from './capture-destination.js';
 import { fetchContents } from './content-fetch.js';
 import { byteText } from './entry-path.js';
-import { captureLive, checkCaptureOptions } from './live-capture.js';
+import { checkCaptureOptions } from './live-capture.js';
 import { toLiveTree } from './live-tree.js';
 import type { ObjectTable } from './object-table.js';
+import { captureLive } from './run-capture.js';
 import { StagedTree } from './staged-tree.js';
 import type { StoreContext } from './store-context.js';
 import { differences } from './tree-comparison.js';
@@ -256,7 +256,6 @@ async function compareDestination(
   try {
     const identity = root.dir.stat();
     const state = await context.roots.get(root.path, identity);
-    const nowhere = { has: () => true, add: () => undefined, full: false, flush: () => Promise.resolve() };
     const rules = checkCaptureOptions(context, capture);
     const result = await captureLive(context, root, rules, capture, state?.table, nowhere);
     context.roots.learn(root.path, { identity, table: result.table, committed: state?.committed });

@@ -6,6 +6,7 @@ import { CollectedError, IntegrityError } from '../errors.js';
 import { completeLimits, defaultLimits, type Limits } from '../limits.js';
 import { ArchiveStore } from './archive-store.js';
 import { CacheDirectory } from './cache-directory.js';
+import { EnginePool } from './engine/engine-pool.js';
 import type { Compression } from './frame-codec.js';
 import { ObjectReader } from './object-reader.js';
 import type { WriterSession } from './record.js';
@@ -23,6 +24,7 @@ interface ContextOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly session?: WriterSession | undefined;
+  readonly threads?: boolean | undefined;
 }
 
 /** Puts together what the operations of a store share. */
@@ -62,6 +64,7 @@ export async function openContext(blobs: Blobs, options: ContextOptions): Promis
     records: new RecordStore(blobs),
     reader: new ObjectReader(blobs),
     log: new WriterLog(blobs, random, options.session),
+    engine: new EnginePool(options.threads !== false && options.fileSystem === undefined),
     roots,
     cache,
     storagePaths: [...blobs.storagePaths(), ...(cache === undefined ? [] : [cache.path])],

@@ -31,7 +31,7 @@ export function encodeState(state: SavedState): Uint8Array {
     archives,
     rows: table.rows,
   });
-  return Buffer.concat([Buffer.from(`${head}\n`), ...table.toParts()]);
+  return Buffer.concat([Buffer.from(`${head}\n`), ...table.toParts().buffers]);
 }
 
 /** Reads what `encodeState` wrote, for one root of one store; `undefined` for anything else. */

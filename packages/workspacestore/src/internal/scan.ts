@@ -1,20 +1,13 @@
 import { HoldfastError, throwIfAborted } from '@holdfast/base';
-
 import type { ScanOptions } from '../capture-options.js';
 import { SnapshotError } from '../errors.js';
 import type { LiveTree } from '../tree.js';
-import { captureLive, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
+import { nowhere } from './capture-destination.js';
+import { checkCaptureOptions, openCaptureRoot } from './live-capture.js';
 import { toLiveTree } from './live-tree.js';
+import { captureLive } from './run-capture.js';
 import type { StoreContext } from './store-context.js';
 import { checkHostPath } from './tree-root.js';
-
-/** A sink that stores nothing. */
-const nowhere = {
-  has: () => true,
-  add: () => undefined,
-  full: false,
-  flush: () => Promise.resolve(),
-};
 
 /** Reads a live directory as a snapshot would, without storing anything. What it learns speeds up the next capture. */
 export async function scanLive(context: StoreContext, root: string, options: ScanOptions): Promise<LiveTree> {

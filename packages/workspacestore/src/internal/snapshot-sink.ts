@@ -1,66 +1,77 @@
-import type { ArchiveStore } from './archive-store.js';
-import type { BuiltFrame } from './archive-writer.js';
+import { AddedObjects } from './added-objects.js';
+import type { BuiltFrame, FrameObject } from './archive-writer.js';
+import type { CaptureDestination } from './capture-destination.js';
 import type { ObjectSink } from './capture-types.js';
-import { byteText } from './entry-path.js';
-import { buildFrame, FrameBuilder, type RawFrame } from './frame-builder.js';
-import type { Compression } from './frame-codec.js';
-import type { ObjectKind } from './object-key.js';
+import { buildFrame, FrameBuilder } from './frame-builder.js';
+import type { LookupParts } from './object-lookup.js';
 import type { ObjectTable } from './object-table.js';
 import type { ArchiveRef } from './record.js';
-import type { WriterLog } from './writer-log.js';
+import type { StoreContext } from './store-context.js';
 
 /** Stored bytes at which an archive is closed and the next one begins. */
-const archiveTargetBytes = 32 * 2 ** 20;
+const archiveTargetBytes = 16 * 2 ** 20;
+
+type SinkContext = Pick<StoreContext, 'archives' | 'log' | 'compression' | 'engine'>;
 
 interface Options {
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Collects the objects of one snapshot that its closure lacks, and puts them as archives. */
-export class SnapshotSink implements ObjectSink {
+export class SnapshotSink implements CaptureDestination {
   readonly archives: ArchiveRef[] = [];
+  readonly #context: SinkContext;
   readonly #closure: ObjectTable;
-  readonly #added = new Set<string>();
-  readonly #compression: Compression;
-  readonly #data: FrameBuilder;
-  readonly #trees: FrameBuilder;
-  #dataFrames: BuiltFrame[] = [];
-  #treeFrames: BuiltFrame[] = [];
-  #bytes = 0;
+  readonly #options: Options;
+  #added = new AddedObjects();
+  #data = this.#builder('data');
+  #trees = this.#builder('trees');
+  #frames = noFrames();
+  #received = 0;
+  #flushing: Promise<void> = Promise.resolve();
 
-  constructor(closure: ObjectTable, compression: Compression) {
+  constructor(context: SinkContext, closure: ObjectTable, options: Options) {
+    this.#context = context;
     this.#closure = closure;
-    this.#compression = compression;
-    this.#data = new FrameBuilder((frame) => {
-      this.#dataFrames.push(this.#build(frame));
-    });
-    this.#trees = new FrameBuilder((frame) => {
-      this.#treeFrames.push(this.#build(frame));
-    });
+    this.#options = options;
   }
 
-  has(kind: ObjectKind, key: Uint8Array): boolean {
-    return this.#closure.has(kind, key) || this.#added.has(nameOf(kind, key));
-  }
+  has: ObjectSink['has'] = (kind, key) => this.#closure.has(kind, key) || this.#added.has(kind, key);
 
-  add(kind: ObjectKind, key: Uint8Array, bytes: Uint8Array): void {
-    this.#added.add(nameOf(kind, key));
-    // A chunk list is found under the key of the object it stands for; that object's kind is not known here, and keys
-    // of different kinds never meet.
-    if (kind === 'chunklist') {
-      for (const whole of ['file', 'tree', 'root'] as const) this.#added.add(nameOf(whole, key));
-    }
+  add: ObjectSink['add'] = (kind, key, bytes) => {
+    this.#added.add(kind, key);
     (kind === 'file' || kind === 'chunk' ? this.#data : this.#trees).add(kind, key, bytes);
+  };
+
+  /** What another thread needs in order to know what is new. */
+  lookupParts(): LookupParts {
+    return this.#closure.lookupParts();
+  }
+
+  /** Forgets everything, before anything was put: the capture starts over. */
+  restart(): void {
+    this.#added = new AddedObjects();
+    this.#data = this.#builder('data');
+    this.#trees = this.#builder('trees');
+    this.#frames = noFrames();
+  }
+
+  /** Takes a raw frame that another thread filled, and resolves when there is room for more. */
+  async receive(group: 'data' | 'trees', bytes: Uint8Array, objects: readonly FrameObject[]): Promise<void> {
+    this.#received += 1;
+    const built = await this.#context.engine.compress(bytes, objects, this.#context.compression);
+    this.#keep(group, built);
+    if (this.full) await this.flush();
   }
 
   /** `true` while nothing was new. */
   get isEmpty(): boolean {
-    return this.#added.size === 0;
+    return this.#added.size === 0 && this.#received === 0;
   }
 
   /** `true` when enough has come together for an archive. */
   get full(): boolean {
-    return this.#bytes >= archiveTargetBytes;
+    return this.#frames.bytes >= archiveTargetBytes;
   }
 
   /** Bytes of the archives that were put. */
@@ -69,25 +80,33 @@ export class SnapshotSink implements ObjectSink {
   }
 
   /** Puts what is there as one archive. */
-  async flush(store: ArchiveStore, log: WriterLog, options: Options): Promise<void> {
+  async flush(): Promise<void> {
     this.#data.flush();
     this.#trees.flush();
-    if (this.#dataFrames.length === 0 && this.#treeFrames.length === 0) return;
-    const meta = await log.nextMeta(options);
-    const [data, trees] = [this.#dataFrames, this.#treeFrames];
-    this.#dataFrames = [];
-    this.#treeFrames = [];
-    this.#bytes = 0;
-    this.archives.push(await store.put(meta, data, trees, options));
+    const frames = this.#frames;
+    this.#frames = noFrames();
+    const before = this.#flushing;
+    this.#flushing = (async () => {
+      await before;
+      if (frames.data.length === 0 && frames.trees.length === 0) return;
+      const meta = await this.#context.log.nextMeta(this.#options);
+      this.archives.push(await this.#context.archives.put(meta, frames.data, frames.trees, this.#options));
+    })();
+    await this.#flushing;
   }
 
-  #build(frame: RawFrame): BuiltFrame {
-    const built = buildFrame(frame, this.#compression);
-    this.#bytes += built.bytes.length;
-    return built;
+  #builder(group: 'data' | 'trees'): FrameBuilder {
+    return new FrameBuilder((frame) => {
+      this.#keep(group, buildFrame(frame, this.#context.compression));
+    });
+  }
+
+  #keep(group: 'data' | 'trees', frame: BuiltFrame): void {
+    this.#frames[group].push(frame);
+    this.#frames.bytes += frame.bytes.length;
   }
 }
 
-function nameOf(kind: ObjectKind, key: Uint8Array): string {
-  return kind.slice(0, 5) + byteText(key);
+function noFrames(): { data: BuiltFrame[]; trees: BuiltFrame[]; bytes: number } {
+  return { data: [], trees: [], bytes: 0 };
 }

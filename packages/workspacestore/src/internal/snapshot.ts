@@ -1,17 +1,17 @@
 import { encodePathText, HoldfastError, throwIfAborted } from '@holdfast/base';
-
 import type { SnapshotOptions, SnapshotResult } from '../capture-options.js';
 import { CollectedError, IntegrityError, RefNotFoundError, SnapshotError } from '../errors.js';
 import { parseRef, type Ref, refOfRootKey } from '../ref.js';
 import type { OmittedEntry } from '../tree.js';
 import type { CaptureResult } from './capture-types.js';
-import { type CheckedRules, captureLive, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
+import { type CheckedRules, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
 import { addObject } from './object-adding.js';
 import { keyText } from './object-key.js';
 import { ObjectTable } from './object-table.js';
 import type { ArchiveRef, CommitRecord } from './record.js';
 import { encodeRoot } from './root-object.js';
 import type { RootState } from './root-state.js';
+import { captureLive } from './run-capture.js';
 import { SnapshotSink } from './snapshot-sink.js';
 import { openSnapshot, type StoreContext } from './store-context.js';
 import { holdOf } from './store-keys.js';
@@ -67,19 +67,8 @@ async function attempt(
   const identity = root.dir.stat();
   const state = await context.roots.get(root.path, identity);
   const start = await startingPoint(context, state, base, avoid, options);
-  const sink = new SnapshotSink(start.closure, context.compression);
-  const flush = async (): Promise<void> => {
-    await sink.flush(context.archives, context.log, options);
-  };
-  const destination = {
-    has: sink.has.bind(sink),
-    add: sink.add.bind(sink),
-    get full() {
-      return sink.full;
-    },
-    flush,
-  };
-  const result = await captureLive(context, root, rules, options, state?.table, destination);
+  const sink = new SnapshotSink(context, start.closure, options);
+  const result = await captureLive(context, root, rules, options, state?.table, sink);
   const rootKey = addObject(sink, 'root', encodeRootOf(result, rules));
   const ref = refOfRootKey(keyText(rootKey));
   const finish = (hold: string): SnapshotResult =>
@@ -89,7 +78,7 @@ async function attempt(
     context.roots.learn(root.path, { identity, table: result.table, committed });
     return finish(start.hold);
   }
-  await flush();
+  await sink.flush();
   const archives = [...start.closure.archives.map((archive) => archive.ref), ...sink.archives];
   const proof = await context.log.prove(
     archives.map(({ name }) => name),

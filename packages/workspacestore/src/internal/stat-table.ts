@@ -10,6 +10,13 @@ const fileCode = 1;
 /** A row's content was read too shortly after the node's last change to trust its signature. */
 export const racyFlag = 1;
 
+/** A stat table as plain buffers. */
+export interface StatTableParts {
+  readonly rows: number;
+  /** The columns in their order, then the heap of names and targets. */
+  readonly buffers: readonly Uint8Array[];
+}
+
 interface Columns {
   kind: Uint8Array;
   flags: Uint8Array;
@@ -184,18 +191,25 @@ export class StatTable {
     }
   }
 
-  /** The parts that make up the table, for saving. */
-  toParts(): Uint8Array[] {
-    const parts: Uint8Array[] = [];
+  /** The table as plain buffers, for saving and for other threads. */
+  toParts(): StatTableParts {
+    const buffers: Uint8Array[] = [];
     for (const [name, column] of Object.entries(this.#columns) as [keyof Columns, Columns[keyof Columns]][]) {
       const used = column.subarray(0, name === 'keys' ? this.#rows * keyLength : this.#rows);
-      parts.push(new Uint8Array(used.buffer, used.byteOffset, used.byteLength));
+      buffers.push(new Uint8Array(used.buffer, used.byteOffset, used.byteLength));
     }
-    parts.push(this.#heap.subarray(0, this.#heapLength));
-    return parts;
+    buffers.push(this.#heap.subarray(0, this.#heapLength));
+    return { rows: this.#rows, buffers };
   }
 
-  /** Makes a table of the bytes of `toParts`, joined; `undefined` when the lengths do not fit. */
+  /** Takes over what `toParts` gave. */
+  static fromParts(parts: StatTableParts): StatTable {
+    const table = StatTable.fromBytes(parts.rows, Buffer.concat(parts.buffers));
+    if (table === undefined) throw new TypeError('stat table: the buffers do not fit the number of rows');
+    return table;
+  }
+
+  /** Makes a table of the buffers of `toParts`, joined; `undefined` when the lengths do not fit. */
   static fromBytes(rows: number, bytes: Uint8Array): StatTable | undefined {
     const table = new StatTable();
     const columns = makeColumns(rows);

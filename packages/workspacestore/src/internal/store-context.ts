@@ -6,6 +6,7 @@ import type { Limits } from '../limits.js';
 import type { Ref } from '../ref.js';
 import type { ArchiveStore } from './archive-store.js';
 import type { CacheDirectory } from './cache-directory.js';
+import type { EnginePool } from './engine/engine-pool.js';
 import type { Compression } from './frame-codec.js';
 import type { ObjectReader } from './object-reader.js';
 import type { ObjectTable } from './object-table.js';
@@ -26,6 +27,7 @@ export interface StoreContext {
   readonly records: RecordStore;
   readonly reader: ObjectReader;
   readonly log: WriterLog;
+  readonly engine: EnginePool;
   readonly roots: RootStates;
   readonly cache: CacheDirectory | undefined;
   /** Canonical local directories that the store writes to. */

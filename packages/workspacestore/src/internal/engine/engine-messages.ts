@@ -1,0 +1,63 @@
+import type { Limits } from '../../limits.js';
+import type { CaptureResult, CaptureTotals } from '../capture-types.js';
+import type { Compression } from '../frame-codec.js';
+import type { LookupParts } from '../object-lookup.js';
+import type { StatTableParts } from '../stat-table.js';
+import type { TransferredError } from './error-transfer.js';
+
+/** A capture as it is sent to the thread that runs it. */
+export interface CaptureJob {
+  readonly type: 'capture';
+  readonly root: string;
+  /** What the root was when the caller opened it. */
+  readonly ino: bigint;
+  readonly rules: {
+    readonly limits: Limits;
+    readonly ignore: readonly string[];
+    readonly reserved: ReadonlySet<string>;
+    readonly onUnreadable: 'fail' | 'omit';
+    readonly quiescent: boolean;
+    readonly racyFromNs: bigint;
+    readonly trustSignatures: boolean;
+  };
+  readonly previous: StatTableParts | undefined;
+  /** What need not be stored; `undefined` when nothing is stored at all. */
+  readonly closure: LookupParts | undefined;
+  /** See {@link controlWords}. */
+  readonly control: SharedArrayBuffer;
+}
+
+/** Words of the shared control block: set to 1 to abort; raw KiB on their way that nobody has taken yet. */
+export const controlWords = { abort: 0, onTheWay: 1, count: 2 } as const;
+
+/** Raw KiB that may be on their way before the capture waits. */
+export const mostOnTheWay: number = 16 * 1024;
+
+export interface CompressJob {
+  readonly type: 'compress';
+  readonly id: number;
+  readonly bytes: Uint8Array;
+  readonly compression: Compression;
+}
+
+export type EngineJob = CaptureJob | CompressJob;
+
+/** Objects of a frame: per object 32 bytes key, then kind, offset and length as three u32. */
+export interface RawFrameMessage {
+  readonly type: 'frame';
+  readonly group: 'data' | 'trees';
+  readonly bytes: Uint8Array;
+  readonly objects: Uint8Array;
+}
+
+export type EngineReply =
+  | RawFrameMessage
+  | { readonly type: 'progress'; readonly totals: CaptureTotals }
+  | {
+      readonly type: 'captured';
+      readonly result: Omit<CaptureResult, 'table'>;
+      readonly table: StatTableParts;
+    }
+  | { readonly type: 'aborted' }
+  | { readonly type: 'failed'; readonly error: TransferredError }
+  | { readonly type: 'compressed'; readonly id: number; readonly codec: number; readonly bytes: Uint8Array };

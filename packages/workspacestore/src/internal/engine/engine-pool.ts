@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+
+import type { BuiltFrame, FrameObject } from '../archive-writer.js';
+import type { Compression } from '../frame-codec.js';
+import type { EngineJob, EngineReply } from './engine-messages.js';
+
+const mostCompressors = 4;
+
+/** Takes the replies of one capture. */
+export type ReplyListener = (reply: EngineReply | Error) => void;
+
+/**
+ * The threads of one store: one that captures, some that compress. Started when they are first needed, kept warm, never
+ * in the way of the process's end.
+ */
+export class EnginePool {
+  #url: URL | undefined;
+  #capturing: Worker | undefined;
+  #captureBusy = false;
+  #compressors: Worker[] = [];
+  readonly #waiting = new Map<
+    number,
+    { resolve(value: { codec: number; bytes: Uint8Array }): void; reject(error: unknown): void }
+  >();
+  #nextId = 0;
+
+  constructor(allowed: boolean) {
+    this.#url = allowed ? workerUrl() : undefined;
+  }
+
+  /** Tells whether threads can be used here and the capturing one is free. */
+  get available(): boolean {
+    return this.#url !== undefined && !this.#captureBusy;
+  }
+
+  /** Runs one capture; `listener` gets its replies until one ends it. */
+  capture(job: EngineJob, listener: ReplyListener): void {
+    this.#captureBusy = true;
+    const worker = (this.#capturing ??= this.#start());
+    worker.ref();
+    const finish = (reply: EngineReply | Error): void => {
+      worker.unref();
+      worker.off('message', onMessage);
+      worker.off('error', onError);
+      this.#captureBusy = false;
+      listener(reply);
+    };
+    const onMessage = (reply: EngineReply): void => {
+      if (reply.type === 'frame' || reply.type === 'progress') listener(reply);
+      else finish(reply);
+    };
+    const onError = (error: Error): void => {
+      // A thread that cannot run, or died, is not tried again.
+      this.#capturing = undefined;
+      this.#url = undefined;
+      finish(error);
+    };
+    worker.on('message', onMessage);
+    worker.once('error', onError);
+    worker.postMessage(job);
+  }
+
+  /** Compresses one frame, whose bytes are given away. */
+  async compress(
+    bytes: Uint8Array,
+    objects: readonly FrameObject[],
+    compression: Compression,
+  ): Promise<BuiltFrame> {
+    const rawLength = bytes.length;
+    if (compression === 'none') return { codec: 0, bytes, rawLength, objects };
+    const id = this.#nextId++;
+    const workers = this.#startCompressors();
+    const result = await new Promise<{ codec: number; bytes: Uint8Array }>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      const worker = workers[id % workers.length] as Worker;
+      worker.ref();
+      worker.postMessage({ type: 'compress', id, bytes, compression }, [bytes.buffer as ArrayBuffer]);
+    });
+    return { ...result, rawLength, objects };
+  }
+
+  /** Ends the threads. Nothing may be running. */
+  async close(): Promise<void> {
+    const workers = [...this.#compressors, ...(this.#capturing === undefined ? [] : [this.#capturing])];
+    this.#compressors = [];
+    this.#capturing = undefined;
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+
+  #startCompressors(): readonly Worker[] {
+    if (this.#compressors.length > 0) return this.#compressors;
+    const count = Math.max(1, Math.min(mostCompressors, availableParallelism()));
+    for (let started = 0; started < count; started += 1) {
+      const worker = this.#start();
+      worker.on('message', (reply: EngineReply) => {
+        if (reply.type !== 'compressed') return;
+        this.#waiting.get(reply.id)?.resolve(reply);
+        this.#waiting.delete(reply.id);
+        if (this.#waiting.size === 0) for (const idle of this.#compressors) idle.unref();
+      });
+      worker.once('error', (error) => {
+        this.#compressors = [];
+        for (const waiting of this.#waiting.values()) waiting.reject(error);
+        this.#waiting.clear();
+      });
+      this.#compressors.push(worker);
+    }
+    return this.#compressors;
+  }
+
+  #start(): Worker {
+    // Not the process's own flags: a test runner's would lead the thread to the sources.
+    const worker = new Worker(this.#url as URL, { execArgv: [] });
+    worker.unref();
+    return worker;
+  }
+}
+
+/** The built worker; tests that run from the sources use the one that was built last. `undefined` without a build. */
+function workerUrl(): URL | undefined {
+  const here = import.meta.url;
+  const name = here.endsWith('.ts') ? '../../../dist/internal/engine/engine-worker.js' : './engine-worker.js';
+  const url = new URL(name, here);
+  return url.protocol === 'file:' && existsSync(fileURLToPath(url)) ? url : undefined;
+}

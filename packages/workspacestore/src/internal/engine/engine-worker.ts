@@ -1,0 +1,140 @@
+import { parentPort } from 'node:worker_threads';
+
+import { systemClock } from '@holdfast/base';
+import { Dir, nodeFileSystem } from '@holdfast/durable';
+
+import { TreeChangedError } from '../../errors.js';
+import { AddedObjects } from '../added-objects.js';
+import { Capture } from '../capture.js';
+import type { CaptureResult, ObjectSink } from '../capture-types.js';
+import { FrameBuilder, type RawFrame } from '../frame-builder.js';
+import { encodeFrame } from '../frame-codec.js';
+import { IgnoreMatcher } from '../ignore-matcher.js';
+import { mappedInodes } from '../mapped-inodes.js';
+import { ObjectLookup } from '../object-lookup.js';
+import { StatTable } from '../stat-table.js';
+import {
+  type CaptureJob,
+  type CompressJob,
+  controlWords,
+  type EngineJob,
+  type EngineReply,
+  mostOnTheWay,
+} from './engine-messages.js';
+import { transferError } from './error-transfer.js';
+import { packObjects } from './frame-objects.js';
+
+/** Entries between two looks at the clock, and milliseconds between two reports. */
+const stepsBetweenLooks = 256;
+const reportMs = 100;
+
+class AbortedByFlag extends Error {}
+
+function reply(message: EngineReply, transfer: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
+}
+
+parentPort?.on('message', (job: EngineJob) => {
+  if (job.type === 'compress') compress(job);
+  else runCapture(job);
+});
+
+function compress(job: CompressJob): void {
+  const { codec, bytes } = encodeFrame(job.bytes, job.compression);
+  // What is handed over is exactly as large as its content.
+  const owned = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+  reply({ type: 'compressed', id: job.id, codec, bytes: owned }, [owned.buffer as ArrayBuffer]);
+}
+
+function runCapture(job: CaptureJob): void {
+  const control = new Int32Array(job.control);
+  try {
+    const { table, ...result } = capture(job, control);
+    const parts = table.toParts();
+    reply(
+      { type: 'captured', result, table: parts },
+      parts.buffers.map((buffer) => buffer.buffer as ArrayBuffer),
+    );
+  } catch (error) {
+    if (error instanceof AbortedByFlag) reply({ type: 'aborted' });
+    else reply({ type: 'failed', error: transferError(error) });
+  }
+}
+
+function capture(job: CaptureJob, control: Int32Array): CaptureResult {
+  const fileSystem = nodeFileSystem();
+  const sink = new PostingSink(job, control);
+  const previous = job.previous === undefined ? undefined : StatTable.fromParts(job.previous);
+  const rules = { ...job.rules, ignore: new IgnoreMatcher(job.rules.ignore) };
+  using root = Dir.openRoot(fileSystem, job.root);
+  if (root.stat().ino !== job.ino) throw new TreeChangedError('.');
+  const running = new Capture(fileSystem, rules, previous, sink);
+  const steps = running.run(root.handle());
+  let reported = systemClock.monotonic();
+  try {
+    for (let count = 1; ; count += 1) {
+      const step = steps.next();
+      if (step.done === true) {
+        sink.flush();
+        if (step.value.totals.filesRead > 0) step.value.table.distrust(mappedInodes());
+        return step.value;
+      }
+      if (Atomics.load(control, controlWords.abort) !== 0) throw new AbortedByFlag();
+      if (count % stepsBetweenLooks !== 0 || systemClock.monotonic() - reported < reportMs) continue;
+      reported = systemClock.monotonic();
+      reply({ type: 'progress', totals: { ...running.totals } });
+    }
+  } finally {
+    steps.return(undefined as never);
+  }
+}
+
+/** Hands frames to the thread that asked, waiting when that one falls behind. */
+class PostingSink implements ObjectSink {
+  readonly #known: ObjectLookup | undefined;
+  readonly #added = new AddedObjects();
+  readonly #control: Int32Array;
+  readonly #data: FrameBuilder;
+  readonly #trees: FrameBuilder;
+
+  constructor(job: CaptureJob, control: Int32Array) {
+    this.#known = job.closure === undefined ? undefined : ObjectLookup.fromParts(job.closure);
+    this.#control = control;
+    this.#data = new FrameBuilder((frame) => {
+      this.#post('data', frame);
+    });
+    this.#trees = new FrameBuilder((frame) => {
+      this.#post('trees', frame);
+    });
+  }
+
+  has: ObjectSink['has'] = (kind, key) => {
+    return this.#known === undefined || this.#known.has(kind, key) || this.#added.has(kind, key);
+  };
+
+  add: ObjectSink['add'] = (kind, key, bytes) => {
+    this.#added.add(kind, key);
+    (kind === 'file' || kind === 'chunk' ? this.#data : this.#trees).add(kind, key, bytes);
+  };
+
+  flush(): void {
+    this.#data.flush();
+    this.#trees.flush();
+  }
+
+  #post(group: 'data' | 'trees', frame: RawFrame): void {
+    const { onTheWay, abort } = controlWords;
+    for (;;) {
+      const waiting = Atomics.load(this.#control, onTheWay);
+      if (waiting < mostOnTheWay) break;
+      if (Atomics.load(this.#control, abort) !== 0) throw new AbortedByFlag();
+      Atomics.wait(this.#control, onTheWay, waiting, reportMs);
+    }
+    Atomics.add(this.#control, onTheWay, frame.bytes.length >> 10);
+    const objects = packObjects(frame.objects);
+    reply({ type: 'frame', group, bytes: frame.bytes, objects }, [
+      frame.bytes.buffer as ArrayBuffer,
+      objects.buffer as ArrayBuffer,
+    ]);
+  }
+}

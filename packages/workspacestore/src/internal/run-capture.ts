@@ -1,0 +1,120 @@
+import type { CaptureOptions } from '../capture-options.js';
+import { Capture } from './capture.js';
+import type { CaptureDestination } from './capture-destination.js';
+import type { CaptureResult, CaptureRules, CaptureTotals } from './capture-types.js';
+import { drive } from './drive.js';
+import { unpackObjects } from './engine/frame-objects.js';
+import { captureRemotely, ThreadLostError } from './engine/remote-capture.js';
+import type { CheckedRules } from './live-capture.js';
+import { mappedInodes } from './mapped-inodes.js';
+import { signatureTrust } from './signature-trust.js';
+import type { StatTable } from './stat-table.js';
+import type { StoreContext } from './store-context.js';
+import type { TreeRoot } from './tree-root.js';
+
+/** Entries from which a capture goes to another thread: below, starting and feeding one costs more than it brings. */
+const manyEntries = 4000;
+
+/** Entries after which a capture of unknown size is started over in another thread. */
+const moreThanExpected = 1500;
+
+/** Everything that one capture is about. */
+interface Task {
+  readonly context: StoreContext;
+  readonly root: TreeRoot;
+  readonly rules: CaptureRules;
+  readonly options: CaptureOptions;
+  readonly previous: StatTable | undefined;
+  readonly destination: CaptureDestination;
+}
+
+/**
+ * Captures an open root: in slices of this thread, or in another one when the tree is large. The rows of what was
+ * learned are provisional: the caller keeps them when its commit is won.
+ */
+export async function captureLive(
+  context: StoreContext,
+  root: TreeRoot,
+  checked: CheckedRules,
+  options: CaptureOptions,
+  previous: StatTable | undefined,
+  destination: CaptureDestination,
+): Promise<CaptureResult> {
+  const trust = signatureTrust(root.path);
+  const rules: CaptureRules = {
+    ...checked,
+    trustSignatures: trust.trusted,
+    racyFromNs: BigInt(Math.floor((context.clock.now() - trust.marginMs) * 1000)) * 1000n,
+  };
+  const task = { context, root, rules, options, previous, destination };
+  if (!context.engine.available) return await captureHere(task);
+  if (previous === undefined) {
+    const small = await captureUpTo(task, moreThanExpected);
+    if (small !== undefined) return small;
+    destination.restart();
+  } else if (previous.rows < manyEntries) {
+    return await captureHere(task);
+  }
+  return await captureElsewhere(task);
+}
+
+async function captureElsewhere(task: Task): Promise<CaptureResult> {
+  const { context, root, rules, options, previous, destination } = task;
+  try {
+    return await captureRemotely(
+      context.engine,
+      {
+        root: root.path,
+        ino: root.dir.stat().ino,
+        rules: { ...rules, ignore: rules.ignore.rules },
+        previous: previous?.toParts(),
+        closure: destination.lookupParts(),
+      },
+      {
+        signal: options.signal,
+        onProgress: (totals) => {
+          report(options, totals);
+        },
+        onFrame: (frame) => destination.receive(frame.group, frame.bytes, unpackObjects(frame.objects)),
+      },
+    );
+  } catch (error) {
+    if (!(error instanceof ThreadLostError)) throw error;
+    destination.restart();
+    return await captureHere(task);
+  }
+}
+
+async function captureHere(task: Task): Promise<CaptureResult> {
+  return (await captureUpTo(task, Number.POSITIVE_INFINITY)) as CaptureResult;
+}
+
+/** Captures in this thread; `undefined` when the tree has more entries than that. */
+async function captureUpTo(task: Task, entries: number): Promise<CaptureResult | undefined> {
+  const { context, root, rules, options, previous, destination } = task;
+  const capture = new Capture(context.fileSystem, rules, previous, destination);
+  const tooMany = new Error('the tree has more entries than expected');
+  try {
+    const result = await drive(capture.run(root.dir.handle()), {
+      signal: options.signal,
+      wantsRest: () => {
+        if (capture.totals.entries > entries) throw tooMany;
+        return destination.full;
+      },
+      onRest: async () => {
+        report(options, capture.totals);
+        if (destination.full) await destination.flush();
+      },
+    });
+    // Rows that vouch without having been read were looked at when they were.
+    if (result.totals.filesRead > 0) result.table.distrust(mappedInodes());
+    return result;
+  } catch (error) {
+    if (error !== tooMany) throw error;
+    return undefined;
+  }
+}
+
+function report(options: CaptureOptions, totals: CaptureTotals): void {
+  options.onProgress?.({ phase: 'scanning', ...totals });
+}

@@ -1,0 +1,89 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+import { systemClock } from '@holdfast/base';
+import { memoryBlobs } from '@holdfast/blobs';
+import { ArchiveLimitError, type SnapshotProgress } from '@holdfast/workspacestore';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { contents, withStore } from './support/store.js';
+import { temporaryDirectory } from './support/temporary.js';
+import { walk } from './support/walk.js';
+
+const clock = { ...systemClock, now: () => Date.now() + 10_000 };
+let root: string;
+
+beforeAll(() => {
+  // These tests run the built thread: `tsc -b` first.
+  expect(fs.existsSync(new URL('../dist/internal/engine/engine-worker.js', import.meta.url))).toBe(true);
+  root = path.join(temporaryDirectory(), 'root');
+  for (let d = 0; d < 60; d += 1) {
+    const directory = path.join(root, `d${d}`);
+    fs.mkdirSync(directory, { recursive: true });
+    for (let f = 0; f < 80; f += 1)
+      fs.writeFileSync(path.join(directory, `f${f}`), `${d} ${f}\n`.repeat((d * f) % 200));
+  }
+  fs.writeFileSync(path.join(root, 'big'), Buffer.alloc(6 * 2 ** 20, 'some text that repeats '));
+});
+
+describe('a large tree, captured in another thread', () => {
+  test('has the ref that it has in this one, and is complete', async () => {
+    const inline = await withStore(memoryBlobs(), { threads: false }, (store) => store.snapshot(root));
+    await withStore(memoryBlobs(), { clock }, async (store) => {
+      const seen: SnapshotProgress[] = [];
+      const first = await store.snapshot(root, { onProgress: (progress) => seen.push(progress) });
+      expect(first.ref).toBe(inline.ref);
+      expect(first.stats.bytesRead).toBe(inline.stats.bytesRead);
+      expect(first.coverage).toEqual(inline.coverage);
+      const again = await store.snapshot(root, { base: first.ref });
+      expect([again.hold, again.stats.filesRead]).toEqual([first.hold, 0]);
+      fs.appendFileSync(path.join(root, 'd7/f7'), 'more');
+      const third = await store.snapshot(root, { base: first.ref });
+      expect(third.stats.filesRead).toBe(1);
+      const live = await store.scan(root);
+      expect(live.treeKey).toBe((await store.openTree(third.ref)).treeKey);
+      expect(live.entries).toHaveLength(third.stats.entries);
+      await store.materialize(third.ref, `${root}-copy`, { sync: false });
+      expect(walk(`${root}-copy`)).toEqual(walk(root));
+      expect(seen.every(({ phase }) => phase === 'scanning')).toBe(true);
+    });
+  });
+
+  test('reports errors with their own classes', async () => {
+    await withStore(memoryBlobs(), {}, async (store) => {
+      const failure = await store
+        .snapshot(root, { limits: { entries: 3000 } })
+        .catch((error: unknown) => error);
+      expect(ArchiveLimitError.is(failure) && [failure.limit, failure.cap, failure.observed]).toEqual([
+        'entries',
+        3000,
+        3001,
+      ]);
+      // The thread is free again.
+      expect((await store.snapshot(root)).stats.entries).toBe(60 + 60 * 80 + 1);
+    });
+  });
+
+  test('ends at once when it is aborted, and commits nothing', async () => {
+    const blobs = memoryBlobs();
+    const reason = new Error('enough');
+    await withStore(blobs, {}, async (store) => {
+      for (const delay of [0, 20, 120]) {
+        const controller = new AbortController();
+        const running = store.snapshot(root, { signal: controller.signal });
+        systemClock.schedule(delay, () => {
+          controller.abort(reason);
+        });
+        await running.then(
+          () => expect(delay).toBeGreaterThan(0),
+          (error: unknown) => {
+            expect(error).toBe(reason);
+          },
+        );
+      }
+    });
+    const keys = [...(await contents(blobs)).keys()];
+    const commits = keys.filter((key) => key.startsWith('snapshots/')).length;
+    expect(commits).toBeLessThan(3);
+  });
+});
