@@ -8,6 +8,7 @@ import {
 } from '@holdfast/durable';
 
 import { ScratchUnavailableError, WorkspaceRestoreError } from './errors.js';
+import { QuietCloseFileSystem } from './internal/quiet-close.js';
 import { identityOf, isSameIdentity } from './internal/signature.js';
 import type { RootIdentity } from './restore-journal.js';
 import type { ScratchPlacement } from './strategy.js';
@@ -20,16 +21,18 @@ const maxNameBytes = 255;
 /** A root with the directory that holds it, both open. Everything below works on the handles, never on the path. */
 export class RootPlace implements Disposable {
   readonly path: string;
-  readonly fileSystem: FileSystem;
-  readonly parent: Dir;
   readonly name: Uint8Array;
+  readonly #fileSystem: FileSystem;
+  readonly #parentPath: string;
+  #parent: Dir;
   #root: Dir | undefined;
 
-  private constructor(path: string, fileSystem: FileSystem, parent: Dir, name: Uint8Array) {
+  private constructor(path: string, fileSystem: FileSystem, parentPath: string, name: Uint8Array) {
     this.path = path;
-    this.fileSystem = fileSystem;
-    this.parent = parent;
     this.name = name;
+    this.#fileSystem = fileSystem;
+    this.#parentPath = parentPath;
+    this.#parent = Dir.openRoot(fileSystem, parentPath);
   }
 
   /**
@@ -41,14 +44,10 @@ export class RootPlace implements Disposable {
     const name = Buffer.from(path.slice(cut + 1), 'utf8');
     if (cut < 0) throw new TypeError(`root ${quote(path)}: expected an absolute canonical path`);
     if (name.length === 0) throw new ScratchUnavailableError(path, 'filesystem-root');
-    const place = new RootPlace(
-      path,
-      fileSystem,
-      Dir.openRoot(fileSystem, cut === 0 ? '/' : path.slice(0, cut)),
-      name,
-    );
+    const quiet = new QuietCloseFileSystem(fileSystem);
+    const place = new RootPlace(path, quiet, cut === 0 ? '/' : path.slice(0, cut), name);
     try {
-      place.reopen();
+      place.#openRoot();
       return place;
     } catch (error) {
       place.close();
@@ -71,15 +70,36 @@ export class RootPlace implements Disposable {
     return this.#root;
   }
 
-  /** Opens whatever has the root's name now. */
+  /** The directory that holds the root. */
+  get parent(): Dir {
+    return this.#parent;
+  }
+
+  /**
+   * Opens the parent and whatever has the root's name now anew: a handle whose sync failed takes no further change.
+   * @throws WorkspaceRestoreError `root-replaced` when another directory has the parent's path.
+   */
   reopen(): void {
+    const parent = Dir.openRoot(this.#fileSystem, this.#parentPath);
+    if (!isSameIdentity(identityOf(parent), identityOf(this.#parent))) {
+      parent.close();
+      throw new WorkspaceRestoreError('root-replaced', `the parent of ${quote(this.path)} was replaced`, {
+        root: this.path,
+      });
+    }
+    this.#parent.close();
+    this.#parent = parent;
+    this.#openRoot();
+  }
+
+  #openRoot(): void {
     this.#root?.close();
     this.#root = undefined;
     try {
-      this.#root = this.parent.openDir(this.name);
+      this.#root = this.#parent.openDir(this.name);
     } catch (error) {
       if (!FileSystemError.is(error)) throw error;
-      const kind = this.parent.lstat(this.name)?.kind;
+      const kind = this.#parent.lstat(this.name)?.kind;
       if (kind === undefined) return;
       const facts = { root: this.path, cause: error };
       if (kind === 'symlink') {
@@ -119,7 +139,7 @@ export class RootPlace implements Disposable {
 
   close(): void {
     this.#root?.close();
-    this.parent.close();
+    this.#parent.close();
   }
 
   [Symbol.dispose](): void {

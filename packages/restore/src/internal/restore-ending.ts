@@ -71,6 +71,7 @@ export class RestoreEnding {
     const { history } = log;
     let again: IntentLog;
     try {
+      this.#session.reopen();
       again = await rewriteIntent(this.#session.dir, history);
     } catch (rewriteError) {
       // The tree is the new one as a whole: either outcome that a recovery may find is right.
@@ -85,6 +86,7 @@ export class RestoreEnding {
     const run = this.#run;
     run.options.onStep?.('clean-up');
     await this.#quietly(async () => {
+      this.#session.reopen();
       {
         using work = this.#session.openWork();
         await run.strategy.discard(run.discard(work, outcome));

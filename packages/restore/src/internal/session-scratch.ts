@@ -75,11 +75,11 @@ export class ScratchDirectory implements Disposable {
   }
 
   openSession(name: string): SessionScratch {
-    return new SessionScratch(name, this.dir.openDir(name));
+    return new SessionScratch(name, this.dir, this.dir.openDir(name));
   }
 
   async ensureSession(name: string): Promise<SessionScratch> {
-    return new SessionScratch(name, await ensureChildDirectory(this.dir, name, { mode: 0o700 }));
+    return new SessionScratch(name, this.dir, await ensureChildDirectory(this.dir, name, { mode: 0o700 }));
   }
 
   /** Moves what cannot be read aside. Returns its new name. */
@@ -113,11 +113,24 @@ export class ScratchDirectory implements Disposable {
 /** One session's directory in a root's scratch, open. */
 export class SessionScratch implements Disposable {
   readonly name: string;
-  readonly dir: Dir;
+  readonly #scratch: Dir;
+  #dir: Dir;
 
-  constructor(name: string, dir: Dir) {
+  constructor(name: string, scratch: Dir, dir: Dir) {
     this.name = name;
-    this.dir = dir;
+    this.#scratch = scratch;
+    this.#dir = dir;
+  }
+
+  get dir(): Dir {
+    return this.#dir;
+  }
+
+  /** Opens the directory anew: a handle whose sync failed takes no further change. */
+  reopen(): void {
+    const dir = this.#scratch.openDir(this.name);
+    this.#dir.close();
+    this.#dir = dir;
   }
 
   /**
@@ -171,7 +184,7 @@ export class SessionScratch implements Disposable {
   }
 
   close(): void {
-    this.dir.close();
+    this.#dir.close();
   }
 
   [Symbol.dispose](): void {
