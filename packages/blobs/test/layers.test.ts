@@ -276,17 +276,18 @@ describe('the retry layer', () => {
   });
 
   it('does not go on with an object of another size', async () => {
-    const { store, run, under } = retried([{ operation: 'read', kind: 'broken' }], { immutable: () => true });
-    await under.put('k', bytes);
-    const read = await store.get('k');
-    const iterator = read[Symbol.asyncIterator]();
-    await iterator.next();
-    await under.delete('k');
-    await under.put('k', new Uint8Array(bytes.length + 1));
-    await expect(run(async () => await iterator.next())).rejects.toMatchObject({
-      code: 'BLOBS_INTEGRITY',
-      kind: 'changed',
-    });
+    for (const size of [bytes.length + 1, bytes.length - 1, 0]) {
+      const { store, run, under } = retried([{ operation: 'read', kind: 'broken' }], {
+        immutable: () => true,
+      });
+      await under.put('k', bytes);
+      const iterator = (await store.get('k'))[Symbol.asyncIterator]();
+      await iterator.next();
+      await under.delete('k');
+      await under.put('k', new Uint8Array(size));
+      const next = run(async () => await iterator.next());
+      await expect(next).rejects.toMatchObject({ code: 'BLOBS_INTEGRITY', kind: 'changed' });
+    }
   });
 
   it('refuses a number of attempts that is none', () => {

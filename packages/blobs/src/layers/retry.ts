@@ -11,6 +11,7 @@ import type {
 import {
   BlobConflictError,
   BlobIntegrityError,
+  BlobRangeError,
   BlobsAmbiguousError,
   BlobsBackendError,
   type BlobsError,
@@ -142,9 +143,12 @@ class RetryingDriver implements BlobsDriver {
     let position = start;
     const reopen = async (): Promise<void> => {
       await content.close().catch(() => undefined);
-      content = await open({ start: position, end });
-      if (content.size === first.size) return;
-      throw new BlobIntegrityError(key, 'changed', `it had ${first.size} bytes, now it has ${content.size}`);
+      try {
+        content = await open({ start: position, end });
+      } catch (error) {
+        throw BlobRangeError.is(error) ? changed(key, first.size, error.size) : error;
+      }
+      if (content.size !== first.size) throw changed(key, first.size, content.size);
     };
     const pause = async (attempt: number, error: unknown): Promise<void> => {
       const cut = BlobIntegrityError.is(error) && error.kind === 'truncated';
@@ -229,6 +233,10 @@ class RetryingDriver implements BlobsDriver {
     const [high = 0, low = 0] = random.bytes(2);
     return full * (1 - (high * 256 + low) / 65_536 / 2);
   }
+}
+
+function changed(key: string, before: number, now: number): BlobIntegrityError {
+  return new BlobIntegrityError(key, 'changed', `it had ${before} bytes, now it has ${now}`);
 }
 
 /** The same failure, no longer worth a retry. */

@@ -86,7 +86,11 @@ class CachingDriver implements BlobsDriver {
     let origin: BlobContent | undefined;
     const open = async (wanted: ByteRange): Promise<BlobContent> => {
       await origin?.close();
-      origin = await this.#driver.get(key, { range: wanted, signal: options.signal });
+      try {
+        origin = await this.#driver.get(key, { range: wanted, signal: options.signal });
+      } catch (error) {
+        throw BlobRangeError.is(error) ? replaced(key, error) : error;
+      }
       return origin;
     };
     return {
@@ -179,8 +183,14 @@ class CachingDriver implements BlobsDriver {
     const info =
       first || this.#options.revalidate === false ? facts : await this.#driver.stat(key, { signal });
     if (fetched.size === facts.size && info?.modified === facts.modified) return;
-    throw new BlobIntegrityError(key, 'changed', 'it was replaced while it was read through the cache');
+    throw replaced(key);
   }
+}
+
+function replaced(key: string, cause?: unknown): BlobIntegrityError {
+  return new BlobIntegrityError(key, 'changed', 'it was replaced while it was read through the cache', {
+    cause,
+  });
 }
 
 interface ReadPlan {
