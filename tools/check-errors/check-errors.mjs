@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { listPackages, publishedEntries, readJson, repositoryRoot } from '../shared/workspace.mjs';
 import { collectErrorClasses } from './collect.mjs';
 import { renderErrors } from './render.mjs';
-import { readNotes, verifyClasses, verifyExports, verifyThrown } from './verify.mjs';
+import { readNotes, verifyClasses, verifyExports, verifyOutcomes, verifyThrown } from './verify.mjs';
 
 /** @typedef {import('../shared/workspace.mjs').WorkspacePackage} WorkspacePackage */
 
@@ -54,12 +54,7 @@ if (values.notes !== undefined) {
   if (problems.length === 0) console.log(`all ${classes.length} error classes were raised in tests`);
 } else {
   problems = [...verifyClasses(classes), ...verifyExports(classes, await exportedCodes(packages))];
-  for (const { outcome, reported } of table.outcomes) {
-    for (const { code } of reported) {
-      if (!classes.some((info) => info.code === code))
-        problems.push(`outcome ${outcome}: no class has the code ${code}`);
-    }
-  }
+  problems.push(...verifyOutcomes(classes, table.outcomes));
   const page = renderErrors(
     packages.map((item) => ({ name: item.manifest.name, directory: item.directory })),
     classes,

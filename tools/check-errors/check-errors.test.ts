@@ -9,7 +9,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { collectErrorClasses } from './collect.mjs';
 import { originOf } from './record.mjs';
 import { renderErrors } from './render.mjs';
-import { codePrefix, readNotes, verifyClasses, verifyExports, verifyThrown } from './verify.mjs';
+import {
+  codePrefix,
+  readNotes,
+  verifyClasses,
+  verifyExports,
+  verifyOutcomes,
+  verifyThrown,
+} from './verify.mjs';
 
 let directory = '';
 beforeEach(() => {
@@ -143,6 +150,24 @@ describe('verifyThrown', () => {
     ]);
     expect(verifyThrown(classes, notes, new Map([['A_NONE', 'because']]))).toEqual([
       expect.stringMatching(/no class has it/),
+    ]);
+  });
+});
+
+describe('verifyOutcomes', () => {
+  test('wants codes and kinds that exist', () => {
+    const classes = collected();
+    const outcome = (code: string, kind?: string) => [
+      { outcome: 'X', meaning: 'x', reported: [kind === undefined ? { code } : { code, kind }] },
+    ];
+    expect(verifyOutcomes(classes, [...outcome('LEASE_LOST'), ...outcome('LEASE_LOST', 'expired')])).toEqual(
+      [],
+    );
+    expect(verifyOutcomes(classes, outcome('LEASE_NONE'))).toEqual([
+      expect.stringMatching(/no class has the code/),
+    ]);
+    expect(verifyOutcomes(classes, outcome('LEASE_LOST', 'stolen'))).toEqual([
+      expect.stringMatching(/no kind stolen/),
     ]);
   });
 });

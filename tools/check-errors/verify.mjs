@@ -102,3 +102,24 @@ export function verifyThrown(classes, notes, raisedByOthers) {
   }
   return problems;
 }
+
+/**
+ * Checks that the table of outcomes names codes and kinds that exist.
+ * @param {readonly ErrorClassInfo[]} classes
+ * @param {readonly import('./render.mjs').Outcome[]} outcomes
+ * @returns {string[]}
+ */
+export function verifyOutcomes(classes, outcomes) {
+  /** @type {string[]} */
+  const problems = [];
+  for (const { outcome, reported } of outcomes) {
+    for (const { code, kind } of reported) {
+      const info = classes.find((candidate) => candidate.code === code);
+      if (info === undefined) problems.push(`outcome ${outcome}: no class has the code ${code}`);
+      else if (kind !== undefined && !info.fields.some((field) => field.type.includes(`'${kind}'`))) {
+        problems.push(`outcome ${outcome}: ${code} has no kind ${kind}`);
+      }
+    }
+  }
+  return problems;
+}
