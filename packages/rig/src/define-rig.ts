@@ -55,6 +55,7 @@ export function defineRig<const Fragments extends readonly RigFragment[]>(
     sessionStore,
     placement: resolved,
     policy,
+    controlDirectory: merged.controlDirectory,
     deadlines: merged.deadlines,
     clock: merged.clock ?? systemClock,
     random: merged.random ?? systemRandom,

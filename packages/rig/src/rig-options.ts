@@ -25,6 +25,11 @@ export interface RigFragment {
   readonly sessionStore?: SessionStore | undefined;
   readonly workspace?: WorkspacePlacement | undefined;
   readonly snapshots?: SnapshotOptions | undefined;
+  /**
+   * A private directory with a short path, such as one in the user's runtime directory: there each live session listens
+   * for other processes of the same user. Absent: they cannot reach it.
+   */
+  readonly controlDirectory?: string | undefined;
   /** Milliseconds that each phase of a shutdown may take. */
   readonly deadlines?: Partial<ShutdownDeadlines> | undefined;
   readonly clock?: Clock | undefined;

@@ -2,10 +2,10 @@ import type { SessionSummary } from '@holdfast/journal';
 import type { ForkOrigin } from '@holdfast/session';
 import { rootOf } from './internal/attach-workspace.js';
 import { copyConversation } from './internal/copy-conversation.js';
+import { deleteSession } from './internal/delete-session.js';
 import { newSession } from './internal/new-session.js';
 import { openSession } from './internal/open-session.js';
 import type { RigDefinition } from './internal/rig-definition.js';
-import { RootDirectory } from './internal/root-directory.js';
 import type { OpenedSession } from './opened-session.js';
 import type { WorkspacePlacement } from './placement.js';
 import type { NewSessionOptions, OpenSessionOptions } from './session-options.js';
@@ -70,11 +70,8 @@ export class Rig {
    * @throws LeaseHeldError while a process has the session.
    */
   async deleteSession(id: string, options: DeleteSessionOptions = {}): Promise<void> {
-    const { placement, sessionStore } = this.#definition;
-    await sessionStore.delete(id, { signal: options.signal });
-    if (options.removeRoot !== true || placement?.placement.mode !== 'per-session') return;
-    const directory = new RootDirectory(rootOf(placement, id));
-    if (directory.look([]) !== 'missing') await directory.remove();
+    const { removeRoot = false, signal } = options;
+    await deleteSession(this.#definition, id, { removeRoot, signal });
   }
 
   async #fork(origin: ForkOrigin, signal: AbortSignal | undefined): Promise<OpenedSession> {

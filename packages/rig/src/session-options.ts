@@ -28,6 +28,8 @@ export interface OpenSessionOptions {
   readonly drift?: DriftPolicy | undefined;
   /** Allow another root or placement mode than the session was left with; default `false`. */
   readonly relocate?: boolean | undefined;
+  /** Begin a new journal when the session's own was lost, from what stands in its root; default `false`. */
+  readonly adopt?: boolean | undefined;
   readonly owner?: LeaseOwner | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,5 +1,7 @@
 import { HoldfastError, quote } from '@holdfast/base';
 
+import type { ControlCallError, ControlUnavailableError } from './control/errors.js';
+
 export interface SessionErrorOptions {
   readonly cause?: unknown;
 }
@@ -152,6 +154,7 @@ export class ToolCallError extends HoldfastError {
 
 /** The phases of a shutdown, in order. */
 export type ShutdownPhase =
+  | 'control'
   | 'loops'
   | 'restore'
   | 'checkpoints'
@@ -190,7 +193,9 @@ export type SessionError =
   | CheckpointError
   | SessionPointError
   | ToolCallError
-  | ShutdownError;
+  | ShutdownError
+  | ControlUnavailableError
+  | ControlCallError;
 
 /** Every code of this package. */
 export type SessionErrorCode = SessionError['code'];

@@ -1,3 +1,18 @@
+export { ControlClient } from './control/control-client.js';
+export {
+  ControlCallError,
+  ControlUnavailableError,
+  type ControlUnavailableKind,
+} from './control/errors.js';
+export {
+  type ControlDescription,
+  type ControlMethod,
+  type ControlMethods,
+  controlProtocol,
+  type EventsPage,
+  type RemotePreviewOptions,
+  type RemoteRestoreOptions,
+} from './control/protocol.js';
 export type {
   BoundaryCause,
   BoundaryKind,
@@ -71,3 +86,4 @@ export {
   type ToolWorkspace,
 } from './tool.js';
 export type { PlacementCapture, PlacementMode, SessionWorkspace } from './workspace.js';
+export { type OwnWrites, WriteTracker } from './write-tracker.js';

@@ -1,5 +1,6 @@
 import type { CheckpointCause, CheckpointTrigger, EventFailure } from '@holdfast/journal';
-import type { Ref } from '@holdfast/workspacestore';
+import type { RestoreStep } from '@holdfast/restore';
+import type { Ref, SnapshotProgress } from '@holdfast/workspacestore';
 
 import type { SessionFault } from './fault.js';
 import type { SessionPhase } from './lifecycle.js';
@@ -7,6 +8,11 @@ import type { SessionPhase } from './lifecycle.js';
 /** Something that happened in this process; not journalled. Durations are milliseconds. */
 export type SessionNotice =
   | { readonly type: 'checkpoint-started'; readonly trigger: CheckpointTrigger }
+  | {
+      readonly type: 'checkpoint-progress';
+      readonly trigger: CheckpointTrigger;
+      readonly progress: SnapshotProgress;
+    }
   | {
       readonly type: 'checkpoint-finished';
       readonly trigger: CheckpointTrigger;
@@ -23,6 +29,7 @@ export type SessionNotice =
       readonly durationMs: number;
     }
   | { readonly type: 'restore-started'; readonly restoreId: string; readonly ref: Ref }
+  | { readonly type: 'restore-progress'; readonly restoreId: string; readonly step: RestoreStep }
   | {
       readonly type: 'restore-finished';
       readonly restoreId: string;

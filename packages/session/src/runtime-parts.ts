@@ -34,6 +34,8 @@ export interface RuntimeParts {
   readonly workspace: RuntimeWorkspace | undefined;
   readonly clock: Clock;
   readonly random: Random;
+  /** A private directory for the socket at which other processes reach this owner; absent: they cannot. */
+  readonly controlDirectory?: string | undefined;
   readonly deadlines?: Partial<ShutdownDeadlines> | undefined;
   /** Makes a new session from a point of this one. */
   readonly fork: (origin: ForkOrigin, signal: AbortSignal | undefined) => Promise<SessionController>;

@@ -1,8 +1,17 @@
-import { abandonOnAbort, type JsonValue, onAbort, randomHex, throwIfAborted } from '@holdfast/base';
+import {
+  abandonOnAbort,
+  type JsonValue,
+  onAbort,
+  randomHex,
+  sha256Hex,
+  throwIfAborted,
+} from '@holdfast/base';
 import type { EventInput, SessionEvent, SessionFold, SessionJournal } from '@holdfast/journal';
 import type { RestorePlan, RestoreReceipt } from '@holdfast/restore';
 import { parseRef, type Ref } from '@holdfast/workspacestore';
 
+import { controlHandler } from './control/control-handler.js';
+import { serveControl } from './control/control-server.js';
 import type {
   BoundaryKind,
   BoundaryOptions,
@@ -55,7 +64,10 @@ export class SessionRuntime {
   readonly #managed: WorkspaceRuntime | undefined;
   readonly #loops: Loops;
   readonly #closing = new AbortController();
+  /** Aborted after the last event. */
+  readonly #stopped = new AbortController();
   readonly #watches: Disposable[] = [];
+  #control: ({ readonly path: string } & AsyncDisposable) | undefined;
   #closed = false;
   #shutdown: Promise<void> | undefined;
 
@@ -110,9 +122,22 @@ export class SessionRuntime {
     await this.#log.append(event);
   }
 
-  /** Starts the primers, in order. */
+  /** Starts the primers, in order, and lets other processes in. */
   async startLoops(): Promise<void> {
     for (const primer of this.#parts.primers) await this.#loops.start(primer);
+    const { controlDirectory } = this.#parts;
+    if (controlDirectory === undefined) return;
+    const name = `${sha256Hex(new TextEncoder().encode(this.id)).slice(0, 16)}.sock`;
+    const control = await serveControl(controlDirectory, name, controlHandler(this));
+    this.#control = control;
+    await this.journal.announce({ socket: control.path });
+  }
+
+  /** Ends what the opening began, when it fails. */
+  async abandon(): Promise<void> {
+    for (const watch of this.#watches.splice(0)) watch[Symbol.dispose]();
+    await this.#control?.[Symbol.asyncDispose]();
+    await this.#loops.stop('the session could not be opened');
   }
 
   /** Closes the turns that the end of an earlier process left open, and returns their ids. */
@@ -162,7 +187,7 @@ export class SessionRuntime {
   }
 
   events(options: EventsOptions): AsyncIterable<SessionEvent> {
-    return readEvents(this.journal, this.#closing.signal, options);
+    return readEvents(this.journal, this.#stopped.signal, options);
   }
 
   state(): SessionState {
@@ -224,14 +249,15 @@ export class SessionRuntime {
     return this.#shutdown;
   }
 
-  // 1. Latch. 2. Loops. 3. A running restore. 4. Checkpoints. 5. Processes. 6. SessionStopped. 7. Root lease.
-  // 8. Session lease, with the journal.
+  // 1. Latch. 2. Callers from outside. 3. Loops. 4. A running restore. 5. Checkpoints. 6. Processes.
+  // 7. SessionStopped. 8. Root lease. 9. Session lease, with the journal.
   async #close(): Promise<void> {
     const { clock, deadlines, workspace } = this.#parts;
     this.#closing.abort(new SessionClosedError(this.id, 'closing'));
     this.#notices.publish({ type: 'phase-changed', phase: 'closing' });
     const managed = this.#managed;
     const phases: PhaseWork[] = [
+      { phase: 'control', run: async () => await this.#control?.[Symbol.asyncDispose]() },
       { phase: 'loops', run: async () => await this.#loops.stop('the session is shutting down') },
       { phase: 'restore', run: async (signal) => await managed?.restorer.close(signal) },
       { phase: 'checkpoints', run: async (signal) => await managed?.runner.close(signal) },
@@ -259,9 +285,13 @@ export class SessionRuntime {
   }
 
   async #recordStop(): Promise<void> {
-    // What lost its right to write must not write, not even its end.
-    if (this.faults.refusal('terminal') !== undefined || this.journal.signal.aborted) return;
-    await this.#log.append({ type: 'SessionStopped', body: {} });
+    try {
+      // What lost its right to write must not write, not even its end.
+      if (this.faults.refusal('terminal') !== undefined || this.journal.signal.aborted) return;
+      await this.#log.append({ type: 'SessionStopped', body: {} });
+    } finally {
+      this.#stopped.abort(new SessionClosedError(this.id, 'closed'));
+    }
   }
 
   #watchLeases(): void {
@@ -272,7 +302,7 @@ export class SessionRuntime {
       });
       this.#watches.push(watching);
     };
-    watch(this.journal.lease.signal);
+    watch(this.journal.signal);
     watch(this.#parts.workspace?.leaseSignal);
     this.#watches.push(
       this.faults.onChange(() => {

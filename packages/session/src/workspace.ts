@@ -3,6 +3,8 @@ import type { CheckpointConsistency, SessionPlacement } from '@holdfast/journal'
 import type { RestoreStrategy, ScratchPlacement } from '@holdfast/restore';
 import type { CaptureOptions, WorkspaceStore } from '@holdfast/workspacestore';
 
+import type { WriteTracker } from './write-tracker.js';
+
 /** How a session relates to its live directory. */
 export type PlacementMode = SessionPlacement['mode'];
 
@@ -24,6 +26,8 @@ export interface SessionWorkspace {
   readonly capture: PlacementCapture;
   readonly strategy: RestoreStrategy;
   readonly scratch: ScratchPlacement;
+  /** Tells own changes from those of others; shared roots only. */
+  readonly writes?: WriteTracker | undefined;
   /** Aborted when the root's lease is lost; absent when the placement has none. */
   readonly leaseSignal?: AbortSignal | undefined;
 }

@@ -1,6 +1,4 @@
-import { lstatSync } from 'node:fs';
-
-import { type Clock, DisposalStack, type JsonValue } from '@holdfast/base';
+import { type Clock, DisposalStack, InvalidNameError, type JsonValue } from '@holdfast/base';
 import { Coordinator, parseCanonicalPath } from '@holdfast/coordinator';
 import type { SessionJournal } from '@holdfast/journal';
 import { type Lease, LeaseHeldError, type LeaseOwner } from '@holdfast/lease';
@@ -10,15 +8,20 @@ import {
   type RootIdentity,
   reconcile,
   recover,
-  scratchPath,
   swap,
 } from '@holdfast/restore';
-import type { PlacementCapture, RuntimeWorkspace, SnapshotPolicy } from '@holdfast/session';
+import {
+  type PlacementCapture,
+  type RuntimeWorkspace,
+  type SnapshotPolicy,
+  WriteTracker,
+} from '@holdfast/session';
 
-import { WorkspaceRootBusyError } from '../errors.js';
+import { WorkspacePlacementError, WorkspaceRootBusyError } from '../errors.js';
 import type { ExclusivePlacement } from '../placement.js';
 import { rootLock } from '../root-lock.js';
-import { claimLiveRoot } from './live-roots.js';
+import { hasScratch } from './has-scratch.js';
+import { claimLiveRoot, refuseLiveAncestors } from './nested-roots.js';
 import { hostName, ownerLiveness, processOwner } from './process-owner.js';
 import type { ResolvedPlacement } from './resolve-placement.js';
 import { RootDirectory } from './root-directory.js';
@@ -38,6 +41,10 @@ export interface AttachedWorkspace extends RuntimeWorkspace {
   /** Names in the root that are ours. */
   readonly reservedNames: readonly string[];
   readonly recovery: RecoveryResult;
+  /** The root may be made when it is missing. */
+  readonly mayCreateRoot: boolean;
+  /** What stands in the root when a session begins there is checkpointed. */
+  readonly baseline: boolean;
 }
 
 /** Names in a root that belong to restores with scratch inside it. */
@@ -66,9 +73,11 @@ export async function attachWorkspace(options: AttachOptions): Promise<AttachedW
     const hostLock = rootLock(root, { clock });
     const self = processOwner();
     const recovery = await recoverRoot(root, hostLock, self, clock, signal);
+    const writes = described.mode === 'shared' ? new WriteTracker(root) : undefined;
     const coordinator = stack.use(
       new Coordinator({
         clock,
+        onGranted: (record) => writes?.granted(record),
         health: async (health) => {
           await journal.lease.check(health);
           await lease?.check(health);
@@ -87,6 +96,7 @@ export async function attachWorkspace(options: AttachOptions): Promise<AttachedW
       capture: captureOf(described.options),
       strategy: described.options.strategy ?? (described.mode === 'per-session' ? swap() : reconcile()),
       scratch,
+      writes,
       leaseSignal: lease?.signal,
       policy,
       owner: self,
@@ -102,6 +112,8 @@ export async function attachWorkspace(options: AttachOptions): Promise<AttachedW
       directory,
       reservedNames,
       recovery,
+      mayCreateRoot: described.mode === 'per-session' || described.options.create === true,
+      baseline: described.mode !== 'per-session' && described.options.baseline !== false,
     };
   } catch (error) {
     await stack.close().catch(() => undefined);
@@ -133,14 +145,22 @@ async function takeRoot(
   stack: DisposalStack,
 ): Promise<Lease> {
   const root = placement.region;
+  const { owner, signal } = options;
   stack.use(claimLiveRoot(described.leaser, root));
+  let lease: Lease;
   try {
-    const { owner, signal } = options;
-    return stack.use(await described.leaser.acquire(placement.leaseName as string, { owner, signal }));
+    lease = stack.use(await described.leaser.acquire(placement.leaseName as string, { owner, signal }));
   } catch (error) {
-    if (!LeaseHeldError.is(error)) throw error;
-    throw new WorkspaceRootBusyError(root, error.holderEpoch, error.owner, { cause: error });
+    if (LeaseHeldError.is(error)) {
+      throw new WorkspaceRootBusyError(root, error.holderEpoch, error.owner, { cause: error });
+    }
+    if (InvalidNameError.is(error)) {
+      throw new WorkspacePlacementError('lease-name-invalid', error.message, { root, cause: error });
+    }
+    throw error;
   }
+  await refuseLiveAncestors(described.leaser, root, signal);
+  return lease;
 }
 
 async function recoverRoot(
@@ -154,14 +174,12 @@ async function recoverRoot(
   return await recover(root, { isAlive: ownerLiveness, hostLock, self, clock, signal });
 }
 
-/** Without scratch there is nothing to recover, and none need be made. */
-function hasScratch(root: string): boolean {
-  return (['sibling', 'inside'] as const).some(
-    (placement) => lstatSync(scratchPath(root, placement), { throwIfNoEntry: false }) !== undefined,
-  );
-}
-
 function captureOf(options: ResolvedPlacement['placement']['options']): PlacementCapture {
   const { ignore, limits, onUnreadable } = options;
   return { ignore, limits, onUnreadable, reserved: reservedNames };
+}
+
+/** The root is gone since the rig was defined. */
+export function rootMissing(root: string): WorkspacePlacementError {
+  return new WorkspacePlacementError('root-not-directory', `${root} does not exist any more`, { root });
 }

@@ -4,7 +4,15 @@ import { RigDefinitionError, WorkspacePlacementError } from '../errors.js';
 import type { RigFragment } from '../rig-options.js';
 
 const lists = ['loops', 'primers'] as const;
-const singles = ['sessionStore', 'workspace', 'snapshots', 'deadlines', 'clock', 'random'] as const;
+const singles = [
+  'sessionStore',
+  'workspace',
+  'snapshots',
+  'controlDirectory',
+  'deadlines',
+  'clock',
+  'random',
+] as const;
 
 type Single = (typeof singles)[number];
 
@@ -45,6 +53,7 @@ export function mergeFragments(fragments: readonly RigFragment[]): MergedFragmen
     // `null` is a placement that was meant to be given.
     workspace: given('workspace')[0]?.workspace,
     snapshots: given('snapshots')[0]?.snapshots,
+    controlDirectory: given('controlDirectory')[0]?.controlDirectory,
     deadlines: given('deadlines')[0]?.deadlines,
     clock: given('clock')[0]?.clock,
     random: given('random')[0]?.random,

@@ -7,8 +7,9 @@ import { WorkspaceSeedError } from '../errors.js';
 import { type OpenedSession, type OpeningReport, openedSession } from '../opened-session.js';
 import type { NewSessionOptions } from '../session-options.js';
 import { attachForSession } from './attach-for-session.js';
-import type { AttachedWorkspace } from './attach-workspace.js';
+import { type AttachedWorkspace, rootMissing } from './attach-workspace.js';
 import type { RigDefinition } from './rig-definition.js';
+import { noteOwnership } from './root-ownership.js';
 import { runtimeParts } from './runtime-parts.js';
 import { sessionOwner } from './session-owner.js';
 import { UndoOpening } from './undo-opening.js';
@@ -39,8 +40,10 @@ export async function newSession(
   try {
     const workspace = await attachForSession(definition, journal, options, undo);
     const filled = workspace === undefined ? false : await prepareRoot(workspace, seed, undo, signal);
+    if (workspace !== undefined) await noteOwnership(workspace, journal);
     throwIfAborted(signal);
     const runtime = new SessionRuntime(runtimeParts(definition, journal, workspace, fork));
+    undo.add(async () => await runtime.abandon());
     const body: SessionStartedBody = {
       ...(workspace === undefined ? {} : { placement: { mode: workspace.mode, root: workspace.root } }),
       ...(seed === undefined ? {} : { seed }),
@@ -49,7 +52,8 @@ export async function newSession(
     await options.conversation?.(journal);
     await runtime.begin({ type: 'SessionStarted', body });
     if (seed !== undefined) await runtime.recordCheckpoint({ trigger: 'seed', base: seed, signal });
-    else if (filled) await runtime.recordCheckpoint({ trigger: 'baseline', signal });
+    else if (filled && workspace?.baseline === true)
+      await runtime.recordCheckpoint({ trigger: 'baseline', signal });
     await runtime.startLoops();
     return openedSession(runtime.controller, freshReport(workspace));
   } catch (error) {
@@ -89,6 +93,7 @@ async function prepareRoot(
 ): Promise<boolean> {
   const { directory, reservedNames } = workspace;
   const found = directory.look(reservedNames);
+  if (found === 'missing' && !workspace.mayCreateRoot) throw rootMissing(workspace.root);
   if (seed !== undefined && found === 'filled') {
     throw new WorkspaceSeedError('root-not-empty', seed, `${workspace.root} holds something already`);
   }

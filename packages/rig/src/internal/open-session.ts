@@ -1,16 +1,17 @@
 import { throwIfAborted } from '@holdfast/base';
-import type { SessionFold, SessionJournal } from '@holdfast/journal';
+import { type SessionJournal, SessionNotFoundError } from '@holdfast/journal';
 import type { RestoreReceipt } from '@holdfast/restore';
 import { type RuntimeParts, SessionRuntime } from '@holdfast/session';
 import { parseRef, type Ref, tryParseRef } from '@holdfast/workspacestore';
 
-import { WorkspaceDriftError, WorkspacePlacementError, WorkspaceRelocatedError } from '../errors.js';
+import { WorkspaceDriftError, WorkspaceRelocatedError } from '../errors.js';
 import { type DriftReport, type OpenedSession, openedSession } from '../opened-session.js';
 import type { OpenSessionOptions } from '../session-options.js';
 import { attachForSession } from './attach-for-session.js';
-import type { AttachedWorkspace } from './attach-workspace.js';
+import { type AttachedWorkspace, rootMissing } from './attach-workspace.js';
 import { type Drift, findDrift } from './drift.js';
 import type { RigDefinition } from './rig-definition.js';
+import { isStaleRoot, noteOwnership } from './root-ownership.js';
 import { runtimeParts } from './runtime-parts.js';
 import { sessionOwner } from './session-owner.js';
 import { type Settlement, settleRestores } from './settle-restores.js';
@@ -33,20 +34,21 @@ export async function openSession(
 ): Promise<OpenedSession> {
   throwIfAborted(options.signal);
   const { signal } = options;
-  const owner = sessionOwner(id, options.owner);
-  const journal = await definition.sessionStore.open(id, { owner, signal });
+  const { adopted, journal } = await openJournal(definition, id, options);
   const undo = new UndoOpening();
   undo.add(async () => await journal.close());
   try {
     refuseRelocated(definition, journal, options);
     const workspace = await attachForSession(definition, journal, options, undo);
     const runtime = new SessionRuntime(runtimeParts(definition, journal, workspace, fork));
+    undo.add(async () => await runtime.abandon());
     const settled = workspace === undefined ? 'none' : await settleRestores(journal, workspace, signal);
     const files =
       workspace === undefined
         ? { drift: undefined, materialized: undefined }
         : await bringUp(runtime, workspace, settled, options);
     const interruptedTurns = await runtime.closeOpenTurns('the process of the session ended');
+    if (adopted && workspace !== undefined) await recordAdopted(runtime, workspace, signal);
     await runtime.begin({
       type: 'SessionRestored',
       body: {
@@ -60,6 +62,33 @@ export async function openSession(
   } catch (error) {
     throw await undo.run(id, error);
   }
+}
+
+/** A lost journal is not an empty session: going on without it must be asked for. */
+async function openJournal(
+  definition: RigDefinition,
+  id: string,
+  options: OpenSessionOptions,
+): Promise<{ readonly journal: SessionJournal; readonly adopted: boolean }> {
+  const { signal } = options;
+  const owner = sessionOwner(id, options.owner);
+  const { sessionStore } = definition;
+  try {
+    return { journal: await sessionStore.open(id, { owner, signal }), adopted: false };
+  } catch (error) {
+    if (options.adopt !== true || !SessionNotFoundError.is(error)) throw error;
+    return { journal: await sessionStore.create({ id, owner, signal }), adopted: true };
+  }
+}
+
+/** What stands in the root of a session whose journal was lost is where its new journal begins. */
+async function recordAdopted(
+  runtime: SessionRuntime,
+  workspace: AttachedWorkspace,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (workspace.directory.look(workspace.reservedNames) !== 'filled') return;
+  await runtime.recordCheckpoint({ trigger: 'recovered', signal });
 }
 
 function refuseRelocated(
@@ -84,24 +113,53 @@ async function bringUp(
   settled: Settlement,
   options: OpenSessionOptions,
 ): Promise<BroughtUp> {
-  const { directory, mode, reservedNames } = workspace;
-  const { fold } = runtime;
-  const current = tryParseRef(fold.currentWorkspace?.ref);
+  const { directory, mayCreateRoot, mode, reservedNames } = workspace;
+  const { journal } = runtime;
+  const current = tryParseRef(journal.fold.currentWorkspace?.ref);
   const found = directory.look(reservedNames);
-  if (mode === 'shared') {
-    if (found === 'missing') throw missingRoot(workspace);
-    workspace.retakeRoot();
-    return { drift: await reportDrift(workspace, fold, options), materialized: undefined };
-  }
+  if (found === 'missing' && !mayCreateRoot) throw rootMissing(workspace.root);
+  if (mode === 'shared') return await bringUpShared(workspace, journal, found, options);
+  const stale = found === 'missing' ? false : await isStaleRoot(workspace, journal, options.signal);
   if (found !== 'filled' && current !== undefined) {
     await workspace.store.materialize(current, workspace.root, { signal: options.signal });
-    workspace.retakeRoot();
-    return { drift: undefined, materialized: current };
+  } else if (found === 'missing') {
+    await directory.create();
   }
-  if (found === 'missing') await directory.create();
   workspace.retakeRoot();
+  await noteOwnership(workspace, journal);
+  if (found !== 'filled') return { drift: undefined, materialized: current };
   if (settled === 'mixed') await bringBackMixed(runtime);
-  return { drift: await settleDrift(runtime, workspace, options), materialized: undefined };
+  return { drift: await settleDrift(runtime, workspace, stale, options), materialized: undefined };
+}
+
+async function bringUpShared(
+  workspace: AttachedWorkspace,
+  journal: SessionJournal,
+  found: 'missing' | 'empty' | 'filled',
+  options: OpenSessionOptions,
+): Promise<BroughtUp> {
+  if (found === 'missing') await workspace.directory.create();
+  workspace.retakeRoot();
+  const own = await lastOwnRef(journal, options.signal);
+  if (own !== undefined) workspace.writes?.settle(own);
+  const drift = await findDrift(workspace, journal.fold, options.signal);
+  if (drift !== undefined && options.drift === 'fail') throw driftError(journal.id, workspace, drift);
+  return {
+    drift: drift === undefined ? undefined : reportOf(drift, undefined, false),
+    materialized: undefined,
+  };
+}
+
+/** The last ref that is the session's own: a safety checkpoint holds the work of others too. */
+async function lastOwnRef(
+  journal: SessionJournal,
+  signal: AbortSignal | undefined,
+): Promise<Ref | undefined> {
+  const checkpoints = await journal.checkpoints({ signal });
+  const checkpoint = checkpoints.findLast(({ trigger }) => trigger !== 'safety');
+  const restored = journal.fold.lastRestore;
+  const last = (restored?.seq ?? 0) > (checkpoint?.seq ?? 0) ? restored : checkpoint;
+  return tryParseRef(last?.ref);
 }
 
 /** Part of a restore that lost its scratch is in the files; what they were before it is in the store. */
@@ -120,29 +178,25 @@ async function bringBackMixed(runtime: SessionRuntime): Promise<RestoreReceipt |
 async function settleDrift(
   runtime: SessionRuntime,
   workspace: AttachedWorkspace,
+  stale: boolean,
   options: OpenSessionOptions,
 ): Promise<DriftReport | undefined> {
   const { signal } = options;
   const policy = options.drift ?? 'record';
   const drift = await findDrift(workspace, runtime.fold, signal);
   if (drift === undefined) return undefined;
-  if (policy === 'fail') {
-    throw new WorkspaceDriftError(runtime.id, workspace.root, drift.expected, drift.differences);
-  }
+  if (policy === 'fail') throw driftError(runtime.id, workspace, drift);
   const recovered =
     policy === 'discard' ? undefined : await runtime.recordCheckpoint({ trigger: 'recovered', signal });
-  const broughtBack = policy === 'discard' || (policy === 'record' && workspace.mode === 'per-session');
+  // A root that is older than the journal has nothing to say about the present.
+  const behind = workspace.mode === 'per-session' || stale;
+  const broughtBack = policy === 'discard' || (policy === 'record' && behind);
   if (broughtBack) await runtime.bringBack(drift.expected, { signal });
   return reportOf(drift, recovered, broughtBack);
 }
 
-async function reportDrift(
-  workspace: AttachedWorkspace,
-  fold: SessionFold,
-  options: OpenSessionOptions,
-): Promise<DriftReport | undefined> {
-  const drift = await findDrift(workspace, fold, options.signal);
-  return drift === undefined ? undefined : reportOf(drift, undefined, false);
+function driftError(id: string, workspace: AttachedWorkspace, drift: Drift): WorkspaceDriftError {
+  return new WorkspaceDriftError(id, workspace.root, drift.expected, drift.differences);
 }
 
 function reportOf(drift: Drift, recovered: Ref | undefined, broughtBack: boolean): DriftReport {
@@ -152,10 +206,4 @@ function reportOf(drift: Drift, recovered: Ref | undefined, broughtBack: boolean
     recovered,
     broughtBack,
   };
-}
-
-function missingRoot(workspace: AttachedWorkspace): WorkspacePlacementError {
-  return new WorkspacePlacementError('root-not-directory', `${workspace.root} does not exist any more`, {
-    root: workspace.root,
-  });
 }

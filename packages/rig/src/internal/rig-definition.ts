@@ -12,6 +12,7 @@ export interface RigDefinition {
   readonly placement: ResolvedPlacement | undefined;
   /** Present exactly when `placement` is. */
   readonly policy: SnapshotPolicy | undefined;
+  readonly controlDirectory: string | undefined;
   readonly deadlines: Partial<ShutdownDeadlines> | undefined;
   readonly clock: Clock;
   readonly random: Random;

@@ -10,6 +10,6 @@ export function runtimeParts(
   workspace: RuntimeWorkspace | undefined,
   fork: RuntimeParts['fork'],
 ): RuntimeParts {
-  const { clock, deadlines, loops, primers, random } = definition;
-  return { journal, loops, primers, workspace, clock, random, deadlines, fork };
+  const { clock, controlDirectory, deadlines, loops, primers, random } = definition;
+  return { journal, loops, primers, workspace, clock, random, controlDirectory, deadlines, fork };
 }

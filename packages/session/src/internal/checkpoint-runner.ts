@@ -202,7 +202,13 @@ export class CheckpointRunner implements BoundaryRunner {
       this.#pending = undefined;
       this.#walk = new AbortController();
       try {
-        await this.#track({ ...next.request, cancel: this.#walk.signal });
+        await this.#track({
+          ...next.request,
+          cancel: this.#walk.signal,
+          onContended: () => {
+            this.activityBegins();
+          },
+        });
       } catch {
         // Recorded as an event by the transaction.
       }

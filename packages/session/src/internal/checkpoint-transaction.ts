@@ -45,6 +45,8 @@ export interface CheckpointRequest {
   /** Throws when the session is no longer in a state for it; called when everybody else is out. */
   readonly recheck?: (() => void) | undefined;
   readonly onPermit?: (() => void) | undefined;
+  /** Called when somebody has to wait for the permit. */
+  readonly onContended?: (() => void) | undefined;
   readonly onTriggered?: ((event: Appended) => void) | undefined;
   /** Milliseconds for all of it. */
   readonly timeout?: number | undefined;
@@ -115,7 +117,7 @@ export class CheckpointTransaction {
     progress.step = 'trigger';
     await trigger.append();
     progress.step = 'snapshot';
-    const snapshot = await this.#snapshot(request.base, signal);
+    const snapshot = await this.#snapshot(request, signal);
     const cause = trigger.cause;
     progress.step = 'append';
     const event = await log.append({
@@ -131,6 +133,7 @@ export class CheckpointTransaction {
       },
     });
     workspace.store.release(snapshot.hold);
+    if (request.trigger !== 'safety') workspace.writes?.settle(snapshot.ref);
     notices.publish({
       type: 'checkpoint-finished',
       trigger: request.trigger,
@@ -147,18 +150,22 @@ export class CheckpointTransaction {
     const note = `checkpoint (${request.trigger})`;
     return await this.#host.workspace.coordinator.acquire(
       { operation: 'checkpoint' },
-      { holder: { note }, signal },
+      { holder: { note }, onContended: request.onContended, signal },
     );
   }
 
-  async #snapshot(expected: Ref | undefined, signal: AbortSignal): Promise<SnapshotResult> {
-    const { journal, workspace } = this.#host;
+  async #snapshot(request: CheckpointRequest, signal: AbortSignal): Promise<SnapshotResult> {
+    const { base: expected, trigger } = request;
+    const { journal, notices, workspace } = this.#host;
     const base = expected ?? tryParseRef(journal.fold.currentWorkspace?.ref);
     return await workspace.store.snapshot(workspace.root, {
       ...workspace.capture,
       quiescent: workspace.consistency === 'quiescent',
       base,
       signal,
+      onProgress: (progress) => {
+        notices.publish({ type: 'checkpoint-progress', trigger, progress });
+      },
     });
   }
 

@@ -2,6 +2,7 @@ import { type Clock, type JsonValue, type Random, randomHex, throwIfAborted } fr
 import { CoordinatorUnhealthyError, type Permit, PermitUnavailableError } from '@holdfast/coordinator';
 import {
   applyRestore,
+  type ForeignChanges,
   type HostLock,
   previewRestore,
   type RestorePlan,
@@ -13,6 +14,7 @@ import { InvalidRefError, parseRef, type Ref, tryParseRef } from '@holdfast/work
 
 import { SessionClosedError } from '../errors.js';
 import type { PreviewRestoreOptions, RestoreWorkspaceOptions } from '../restore-options.js';
+import type { OwnWrites } from '../write-tracker.js';
 import { Cancellation } from './cancellation.js';
 import type { CheckpointRunner } from './checkpoint-runner.js';
 import type { CheckpointHost } from './checkpoint-transaction.js';
@@ -44,6 +46,14 @@ interface RestoreCall extends RestoreWorkspaceOptions {
   readonly opening?: boolean | undefined;
 }
 
+/** What is known when a restore is applied. */
+interface PreparedRestore {
+  readonly ref: Ref;
+  readonly restoreId: string;
+  readonly safetyRef: Ref | undefined;
+  readonly foreign: ForeignChanges | undefined;
+}
+
 /** Restores the workspace, one restore after another. */
 export class RestoreRunner {
   readonly #host: RestoreHost;
@@ -58,8 +68,10 @@ export class RestoreRunner {
   async preview(ref: unknown, options: PreviewRestoreOptions = {}): Promise<RestorePlan> {
     throwIfAborted(options.signal);
     const { workspace } = this.#host;
-    return await previewRestore(workspace.store, this.#parse(ref), workspace.root, {
+    const target = this.#parse(ref);
+    return await previewRestore(workspace.store, target, workspace.root, {
       ...this.#planOptions(options),
+      foreign: await this.#foreign(workspace.writes?.known(), options.signal),
       signal: options.signal,
     });
   }
@@ -106,10 +118,15 @@ export class RestoreRunner {
       using _gate = await this.#closeGate(options, cancellation.signal);
       using permit = await this.#permit(options, restoreId, cancellation.signal);
       this.#refuse(options);
-      await this.#healthy(cancellation.signal);
+      await workspace.coordinator.healthy({ signal: cancellation.signal });
+      const writes = workspace.writes?.known();
       const safetyRef =
         options.safety === false ? undefined : await this.#safety(restoreId, permit, options, cancellation);
-      const receipt = await this.#apply(ref, restoreId, safetyRef, options, cancellation.signal);
+      const receipt = await this.#apply(
+        { ref, restoreId, safetyRef, foreign: await this.#foreign(writes, cancellation.signal) },
+        options,
+        cancellation.signal,
+      );
       notices.publish({
         type: 'restore-finished',
         restoreId,
@@ -132,16 +149,16 @@ export class RestoreRunner {
   }
 
   async #apply(
-    ref: Ref,
-    restoreId: string,
-    safetyRef: Ref | undefined,
+    prepared: PreparedRestore,
     options: RestoreCall,
     signal: AbortSignal,
   ): Promise<RestoreReceipt> {
+    const { ref, restoreId, safetyRef, foreign } = prepared;
     const { faults, hostLock, hostName, journal, log, owner, workspace } = this.#host;
     const { coordinator } = workspace;
     const receipt = await applyRestore(workspace.store, ref, workspace.root, {
       ...this.#planOptions(options),
+      foreign,
       plan: options.plan,
       verify: options.verify,
       session: journal.id,
@@ -152,7 +169,14 @@ export class RestoreRunner {
       safetyRef,
       previousRef: tryParseRef(journal.fold.currentWorkspace?.ref),
       rootIdentity: this.#host.rootIdentity(),
-      journal: sessionRestoreJournal({ journal, log, faults, host: hostName, rewind: options.rewind }),
+      journal: sessionRestoreJournal({
+        journal,
+        log,
+        faults,
+        host: hostName,
+        rewind: options.rewind,
+        treeKey: async () => await this.#treeKey(),
+      }),
       settled: (other) => journal.fold.openRestore?.restoreId !== other,
       health: async () => {
         await coordinator.healthy();
@@ -161,8 +185,12 @@ export class RestoreRunner {
       clock: this.#host.clock,
       random: this.#host.random,
       signal,
+      onStep: (step) => {
+        this.#host.notices.publish({ type: 'restore-progress', restoreId, step });
+      },
     });
     this.#host.retakeRoot();
+    workspace.writes?.settle(ref);
     return receipt;
   }
 
@@ -194,8 +222,16 @@ export class RestoreRunner {
     );
   }
 
-  async #healthy(signal: AbortSignal): Promise<void> {
-    await this.#host.workspace.coordinator.healthy({ signal });
+  async #foreign(
+    writes: OwnWrites | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<ForeignChanges | undefined> {
+    if (writes === undefined) return undefined;
+    const { store } = this.#host.workspace;
+    return {
+      last: await store.openTree(writes.since, { signal }),
+      wrote: (path) => writes.wrote(path),
+    };
   }
 
   async #safety(
@@ -220,6 +256,15 @@ export class RestoreRunner {
         'the present tree could not be checkpointed first; remove the cause, or pass safety: false to give up the undo',
         { root: this.#host.workspace.root, restoreId, cause: error },
       );
+    }
+  }
+
+  async #treeKey(): Promise<string | undefined> {
+    const { workspace } = this.#host;
+    try {
+      return (await workspace.store.scan(workspace.root, workspace.capture)).treeKey;
+    } catch {
+      return undefined;
     }
   }
 

@@ -1,22 +1,39 @@
-import type { SessionEvent, SessionJournal } from '@holdfast/journal';
+import { JournalClosedError, type SessionEvent, type SessionJournal } from '@holdfast/journal';
 
 import type { EventsOptions } from '../session.js';
 
-/** Yields a session's events; following ends quietly when the session does. */
+/** Yields a session's events; following ends after the last one when the session does. */
 export async function* readEvents(
   journal: SessionJournal,
-  closing: AbortSignal,
+  stopped: AbortSignal,
   options: EventsOptions,
 ): AsyncGenerator<SessionEvent, void, undefined> {
-  const { follow = false, signal, ...range } = options;
+  const { follow = false, signal, loop } = options;
+  let { from = 1 } = options;
   if (!follow) {
-    yield* journal.events({ ...range, signal });
+    yield* journal.events({ from, loop, signal });
     return;
   }
-  const ends = signal === undefined ? closing : AbortSignal.any([signal, closing]);
+  const ends = signal === undefined ? stopped : AbortSignal.any([signal, stopped]);
   try {
-    yield* journal.follow({ ...range, signal: ends });
+    for await (const event of journal.follow({ from, loop, signal: ends })) {
+      yield event;
+      from = event.seq + 1;
+    }
   } catch (error) {
-    if (signal?.aborted === true || !closing.aborted || error !== closing.reason) throw error;
+    if (signal?.aborted === true || !stopped.aborted) throw error;
+    yield* remaining(journal, from, loop);
+  }
+}
+
+async function* remaining(
+  journal: SessionJournal,
+  from: number,
+  loop: string | undefined,
+): AsyncGenerator<SessionEvent, void, undefined> {
+  try {
+    if (from <= journal.tip) yield* journal.events({ from, loop });
+  } catch (error) {
+    if (!JournalClosedError.is(error)) throw error;
   }
 }

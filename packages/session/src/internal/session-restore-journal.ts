@@ -7,6 +7,7 @@ import type { EventLog } from './event-log.js';
 import {
   decodeRestoreRecord,
   encodeRestoreRecord,
+  type RestoreRecord,
   type RewindRecord,
   recordsOfRestore,
 } from './restore-record.js';
@@ -17,13 +18,15 @@ export interface SessionRestoreJournalOptions {
   readonly faults: FaultLatch;
   /** The process, in the journal's words. */
   readonly host?: string | undefined;
+  /** Identity of the tree as it is now, for a restore that leaves something else than its ref. */
+  readonly treeKey: () => Promise<string | undefined>;
   /** The rewind of the conversation that goes with the restore. */
   readonly rewind?: RewindRecord | undefined;
 }
 
 /** Records a restore in the session's journal; what cannot be recorded after the tree changed faults the session. */
 export function sessionRestoreJournal(options: SessionRestoreJournalOptions): RestoreJournal {
-  const { faults, host, journal, log, rewind } = options;
+  const { faults, host, journal, log, rewind, treeKey } = options;
   return {
     prepare: (draft: RestoreDraft) =>
       encodeRestoreRecord({
@@ -55,7 +58,7 @@ export function sessionRestoreJournal(options: SessionRestoreJournalOptions): Re
     },
     restored: async (event: Uint8Array) => {
       try {
-        await journal.appendBatch(recordsOfRestore(decodeRestoreRecord(event)));
+        await journal.appendBatch(recordsOfRestore(await withResult(decodeRestoreRecord(event), treeKey)));
       } catch (error) {
         faults.terminal('restore-append-failed', error);
         throw error;
@@ -70,4 +73,14 @@ export function sessionRestoreJournal(options: SessionRestoreJournalOptions): Re
       });
     },
   };
+}
+
+/** What drift is measured against when the result is not exactly the ref. Without it the next opening looks closer. */
+async function withResult(
+  record: RestoreRecord,
+  treeKey: () => Promise<string | undefined>,
+): Promise<RestoreRecord> {
+  if (record.prepared.treeKey !== undefined) return record;
+  const found = await treeKey();
+  return found === undefined ? record : { ...record, prepared: { ...record.prepared, treeKey: found } };
 }

@@ -7,6 +7,7 @@ export type ShutdownDeadlines = Readonly<Record<ShutdownPhase, number>>;
 
 /** The deadlines that apply unless others are given. */
 export const defaultShutdownDeadlines: ShutdownDeadlines = Object.freeze({
+  control: 5_000,
   loops: 30_000,
   restore: 30_000,
   checkpoints: 30_000,

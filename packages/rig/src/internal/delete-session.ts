@@ -1,0 +1,57 @@
+import { Dir, type FileSystem, FileSystemError, nodeFileSystem, removeTree } from '@holdfast/durable';
+import { recover, scratchPath, sweepScratch } from '@holdfast/restore';
+
+import { rootLock } from '../root-lock.js';
+import { rootOf } from './attach-workspace.js';
+import { hasScratch } from './has-scratch.js';
+import { ownerLiveness, processOwner } from './process-owner.js';
+import type { RigDefinition } from './rig-definition.js';
+import { RootDirectory } from './root-directory.js';
+
+export interface DeleteCall {
+  readonly removeRoot: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+// 1. The journal. 2. What interrupted restores of it left in the root is settled, then removed. 3. The root itself, when
+// it is the session's own and the caller wants it.
+export async function deleteSession(definition: RigDefinition, id: string, call: DeleteCall): Promise<void> {
+  const { clock, placement, sessionStore } = definition;
+  const { signal } = call;
+  await sessionStore.delete(id, { signal });
+  if (placement === undefined) return;
+  const root = rootOf(placement, id);
+  const scratch = placement.placement.options.scratch ?? 'sibling';
+  if (hasScratch(root)) {
+    const hostLock = rootLock(root, { clock, signal });
+    await recover(root, { isAlive: ownerLiveness, self: processOwner(), hostLock, clock, signal });
+    const { kept } = await sweepScratch(root, {
+      settled: (_restoreId, session) => session === id,
+      hostLock,
+      clock,
+      signal,
+    });
+    if (kept === 0) await removeScratchOf(id, scratchPath(root, scratch));
+  }
+  if (call.removeRoot && placement.placement.mode === 'per-session') {
+    const directory = new RootDirectory(root);
+    if (directory.look([]) !== 'missing') await directory.remove();
+  }
+}
+
+async function removeScratchOf(
+  id: string,
+  path: string,
+  fileSystem: FileSystem = nodeFileSystem(),
+): Promise<void> {
+  try {
+    using scratch = Dir.openRoot(fileSystem, path);
+    await removeTree(scratch, id);
+    const cut = path.lastIndexOf('/');
+    using holder = Dir.openRoot(fileSystem, cut === 0 ? '/' : path.slice(0, cut));
+    holder.rmdir(Buffer.from(path.slice(cut + 1), 'utf8'));
+  } catch (error) {
+    // Another session's part of it stays.
+    if (!FileSystemError.is(error) || !['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.errno)) throw error;
+  }
+}
