@@ -51,7 +51,6 @@ const planted: Readonly<Record<string, readonly [rule: string, text: string]>> =
   ],
   any: ['no-explicit-any', 'export const f = (value: any): unknown => value;'],
   ignored: ['ban-ts-comment', "// @ts-ignore\nexport const f: number = 'x';"],
-  long: ['max-lines', `export const a = [\n${'  1,\n'.repeat(400)}];`],
 };
 
 describe('oxlint', () => {
