@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { encodePathText } from '@holdfast/base';
 
 import { absolutePathBytes } from '../../absolute-path.js';
+import { checkEntryName } from '../../entry-name.js';
 import { FileSystemError } from '../../errors.js';
 import type { DirHandle, FileHandle, FileSystem, Stat, SyncExtent } from '../../file-system.js';
 import { copyContent } from './copy-content.js';
@@ -103,6 +104,21 @@ export abstract class DiskFileSystem implements FileSystem {
     }
     this.settled(parent);
     return stats === undefined ? undefined : toStat(stats);
+  }
+
+  /** See `lstatHint`. */
+  lstatHint(dir: DirHandle, name: Uint8Array): Stat | undefined {
+    const { pathPrefix } = asDir(dir);
+    checkEntryName(name);
+    const path = Buffer.allocUnsafe(pathPrefix.length + name.length);
+    path.set(pathPrefix, 0);
+    path.set(name, pathPrefix.length);
+    try {
+      const stats = fs.lstatSync(path, bigintStatOrAbsent);
+      return stats === undefined ? undefined : toStat(stats);
+    } catch {
+      return undefined;
+    }
   }
 
   readdir(dir: DirHandle): Uint8Array[] {
