@@ -161,7 +161,8 @@ export class PlanBuilder {
       this.lists.operation('unlink', node.key, node.path, before, undefined);
     }
     const replaced = before.kind === 'directory' || after.kind === 'directory' ? undefined : before;
-    this.lists.change('retype', node.key, node.path, after, before.kind);
+    if (before.kind === after.kind) this.lists.change('replace', node.key, node.path, after);
+    else this.lists.change('retype', node.key, node.path, after, before.kind);
     this.lists.operation(after.kind === 'directory' ? 'mkdir' : 'put', node.key, node.path, replaced, after);
     if (after.kind === 'directory') this.#visitChildren(node);
     return true;
