@@ -33,6 +33,7 @@ export {
   type WorkspaceErrorCode,
 } from './errors.js';
 export { ignorePresets } from './ignore-presets.js';
+export type { CopyOptions, CopyResult } from './internal/copy.js';
 export type { Compression } from './internal/frame-codec.js';
 export type { Materialized, MaterializeOptions } from './internal/materialize.js';
 export type { WriterSession } from './internal/record.js';
@@ -50,6 +51,8 @@ export type {
   Tree,
   TreeEntry,
 } from './tree.js';
+export type { DiffOptions, TreeChange, TreeDiff } from './tree-diff.js';
+export type { VerifyOptions, VerifyProblem, VerifyReport, VerifySubject } from './verify-report.js';
 export {
   type ContentSink,
   type SignalOptions,

@@ -2,7 +2,7 @@ import { type Clock, DisposalStack, type Random, throwIfAborted } from '@holdfas
 import type { Blobs } from '@holdfast/blobs';
 import type { FileSystem } from '@holdfast/durable';
 
-import type { ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
+import type { CaptureOptions, ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
 import {
   AmbiguousRefError,
   EntryNotFoundError,
@@ -11,6 +11,8 @@ import {
   WorkspaceClosedError,
 } from './errors.js';
 import { contentOf, fetchContents, type WantedFile } from './internal/content-fetch.js';
+import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy.js';
+import { diffSnapshots, diffTrees } from './internal/diff.js';
 import { type Compression, canCompress } from './internal/frame-codec.js';
 import { type Materialized, type MaterializeOptions, materializeTree } from './internal/materialize.js';
 import { keyBytes } from './internal/object-key.js';
@@ -23,9 +25,12 @@ import { takeSnapshot } from './internal/snapshot.js';
 import { openSnapshot, type StoreContext } from './internal/store-context.js';
 import { readTree } from './internal/tree-reading.js';
 import { type ListRow, TreeRows, toListRow } from './internal/tree-rows.js';
+import { verifyStore } from './internal/verify.js';
 import type { Limits } from './limits.js';
 import { InvalidRefError, parseRef, type Ref, refOfRootKey, tryParseRef } from './ref.js';
 import type { LiveTree, Tree, TreeEntry } from './tree.js';
+import type { DiffOptions, TreeDiff } from './tree-diff.js';
+import type { VerifyOptions, VerifyReport, VerifySubject } from './verify-report.js';
 
 export interface WorkspaceStoreOptions {
   /** Limits that differ from {@link defaultLimits}; they hold for captures and for what is read. */
@@ -187,6 +192,52 @@ export class WorkspaceStore implements AsyncDisposable {
         ...options,
       });
     });
+  }
+
+  /** Tells how the tree of `after` differs from that of `before`. Costs what differs. */
+  async diff(before: Ref, after: Ref, options: DiffOptions = {}): Promise<TreeDiff> {
+    const second = parseRef(after);
+    return await this.#look(before, options, async (table, first) => {
+      const other = this.#opened.get(second) ?? (await this.#reopen(second, options));
+      return await diffSnapshots(
+        this.#context.reader,
+        { ref: first, table },
+        { ref: second, table: other },
+        options,
+      );
+    });
+  }
+
+  /**
+   * Tells how the live directory `root` differs from the tree of `ref`, whose ignore rules apply unless others are given.
+   * @throws The errors of `snapshot` and `openTree`.
+   */
+  async diffLive(root: string, ref: Ref, options: DiffOptions & CaptureOptions = {}): Promise<TreeDiff> {
+    const target = await this.openTree(ref, options);
+    const live = await this.scan(root, { ...options, target });
+    return diffTrees(target, live, options);
+  }
+
+  /**
+   * Copies a snapshot into another store, verified on the way; the ref is the same there. Point of no return: the commit
+   * in the other store.
+   */
+  async copy(ref: Ref, target: WorkspaceStore, options: CopyOptions = {}): Promise<CopyResult> {
+    const checked = parseRef(ref);
+    return await this.#run(options, async () => {
+      const snapshot = await openSnapshot(this.#context, checked, options);
+      return await target.#run(options, () =>
+        copySnapshot(this.#context, snapshot, target.#context, checked, options),
+      );
+    });
+  }
+
+  /**
+   * Verifies one snapshot, or everything in the store. Damage is reported, not thrown.
+   */
+  async verify(subject: VerifySubject, options: VerifyOptions = {}): Promise<VerifyReport> {
+    const checked = subject === 'all' ? subject : parseRef(subject);
+    return await this.#run(options, () => verifyStore(this.#context, checked, options));
   }
 
   /** Tells whether the store has a record of the ref. */

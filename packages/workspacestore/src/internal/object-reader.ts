@@ -4,7 +4,7 @@ import { BlobNotFoundError, BlobRangeError, type Blobs } from '@holdfast/blobs';
 import { IntegrityError } from '../errors.js';
 import { ByteCache } from './byte-cache.js';
 import { FormatFault } from './byte-reader.js';
-import { type ChunkList, decodeChunkList } from './chunk-list.js';
+import { type ChunkList, type ChunkRef, decodeChunkList } from './chunk-list.js';
 import { decodeFrame } from './frame-codec.js';
 import { keyOf, keyText, type ObjectKind, startKey } from './object-key.js';
 import type { ObjectLocation, ObjectTable, OpenArchive } from './object-table.js';
@@ -58,6 +58,26 @@ export class ObjectReader {
     else yield* this.#readChunks(table, kind, key, wanted);
   }
 
+  /** How an object in chunks is stored; `undefined` when it is in no chunks. */
+  async readChunkList(
+    table: ObjectTable,
+    kind: 'root' | 'tree' | 'file',
+    key: Uint8Array,
+    wanted: Wanted,
+  ): Promise<ChunkList | undefined> {
+    return await this.#tryPlaces(table.locate('chunklist', key), key, wanted, (bytes) => {
+      const decoded = decodeChunkList(bytes);
+      return decoded.kind === kind ? decoded : 'chunks of another kind';
+    });
+  }
+
+  /** One chunk of a list, verified. */
+  async readChunk(table: ObjectTable, chunk: ChunkRef, wanted: Wanted): Promise<Uint8Array> {
+    const bytes = await this.#readPiece(table, 'chunk', chunk.key, wanted);
+    if (bytes?.length === chunk.length) return bytes;
+    throw missing(chunk.key, wanted, bytes === undefined ? 'nothing' : 'other bytes');
+  }
+
   /** The decoded bytes of one frame. */
   async readFrame(archive: OpenArchive, index: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const name = `${archive.ref.name}:${index}`;
@@ -106,10 +126,7 @@ export class ObjectReader {
     key: Uint8Array,
     wanted: Wanted,
   ): AsyncGenerator<Uint8Array> {
-    const list = await this.#tryPlaces(table.locate('chunklist', key), key, wanted, (bytes) => {
-      const decoded = decodeChunkList(bytes);
-      return decoded.kind === kind ? decoded : 'chunks of another kind';
-    });
+    const list = await this.readChunkList(table, kind, key, wanted);
     if (list === undefined) throw missing(key, wanted, 'nothing');
     yield* this.#readListed(table, kind, key, list, wanted);
   }
@@ -123,9 +140,7 @@ export class ObjectReader {
   ): AsyncGenerator<Uint8Array> {
     const hash = startKey(kind);
     for (const [position, chunk] of list.chunks.entries()) {
-      const bytes = await this.#readPiece(table, 'chunk', chunk.key, wanted);
-      if (bytes?.length !== chunk.length)
-        throw missing(chunk.key, wanted, bytes === undefined ? 'nothing' : 'other bytes');
+      const bytes = await this.readChunk(table, chunk, wanted);
       hash.update(bytes);
       // The last piece is held back until the whole has been proved.
       if (position === list.chunks.length - 1 && !equalBytes(hash.digest(), key))

@@ -4,11 +4,12 @@ import { CollectedError, IntegrityError, RefNotFoundError, SnapshotError } from 
 import { parseRef, type Ref, refOfRootKey } from '../ref.js';
 import type { OmittedEntry } from '../tree.js';
 import type { CaptureResult } from './capture-types.js';
+import { commitArchives } from './commit.js';
 import { type CheckedRules, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
 import { addObject } from './object-adding.js';
 import { keyText } from './object-key.js';
 import { ObjectTable } from './object-table.js';
-import type { ArchiveRef, CommitRecord } from './record.js';
+import type { ArchiveRef } from './record.js';
 import { encodeRoot } from './root-object.js';
 import type { RootState } from './root-state.js';
 import { captureLive } from './run-capture.js';
@@ -80,43 +81,20 @@ async function attempt(
   }
   await sink.flush();
   const archives = [...start.closure.archives.map((archive) => archive.ref), ...sink.archives];
-  const proof = await context.log.prove(
-    archives.map(({ name }) => name),
-    options,
-  );
-  if (proof.absent.size > 0) return { absent: proof.absent };
-  const record = {
-    kind: 'commit',
+  const { entries, files, bytes } = result.totals;
+  const outcome = await commitArchives(
+    context,
     ref,
     archives,
-    stats: {
-      entries: result.totals.entries,
-      files: result.totals.files,
-      bytes: result.totals.bytes,
-      stored: sink.bytesStored,
-    },
-  } satisfies Omit<CommitRecord, 'writer' | 'slot' | 'released'>;
-  const won = await context.log.put(record, proof, options);
-  if (won === undefined) {
-    // Retired: register again and look at every archive once more.
-    const again = await context.log.prove(
-      archives.map(({ name }) => name),
-      options,
-    );
-    return { absent: again.absent };
-  }
-  try {
-    await context.records.putCopy({ ...record, ...won, released: [] }, won.bytes, {});
-  } catch (error) {
-    // Nobody will ever name this commit: it need not be kept.
-    context.log.release(won.hold);
-    throw error;
-  }
+    { entries, files, bytes, stored: sink.bytesStored },
+    options,
+  );
+  if ('absent' in outcome) return outcome;
   const closure = await extend(context, start.closure, sink.archives);
-  const committed = { ref, hold: won.hold, closure };
+  const committed = { ref, hold: outcome.hold, closure };
   context.roots.learn(root.path, { identity, table: result.table, committed });
   await context.roots.committed(root.path);
-  return finish(won.hold);
+  return finish(outcome.hold);
 }
 
 interface StartingPoint {

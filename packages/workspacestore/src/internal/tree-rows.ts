@@ -111,7 +111,8 @@ export class TreeRows {
   }
 }
 
-function toEntry(directory: Uint8Array, row: TreeRow): TreeEntry {
+/** The entry that a row of a directory stands for. */
+export function toEntry(directory: Uint8Array, row: TreeRow): TreeEntry {
   const path = joinPath(directory, row.name).slice();
   const { kind, mode, size } = row;
   if (kind === 'file') return { path, kind, mode, size, content: keyText(row.value) };
