@@ -19,7 +19,7 @@ const tool = (file, ...args) => [process.execPath, path.join(repositoryRoot, 'to
 const checks = [
   ['types', 'types of the packages', binary('tsc', '-b')],
   ['test-types', 'types of the tests', binary('tsc', '-p', 'tsconfig.tests.json')],
-  ['tool-types', 'types of the tools', binary('tsc', '-p', 'tsconfig.tools.json')],
+  ['tool-types', 'types of the tools', binary('tsc', '-p', 'tools')],
   ['lint', 'lint with type information', binary('oxlint', '--type-aware', '--deny-warnings')],
   ['format', 'format and order of imports', binary('biome', 'check', '--linter-enabled=false', '.')],
   [

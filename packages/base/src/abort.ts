@@ -8,7 +8,10 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
  * own abort error (which carries the reason only as its cause, or not at all), the signal's reason is thrown instead.
  * Other failures pass unchanged.
  */
-export async function uniformAbort<T>(signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> {
+export async function uniformAbort<T>(
+  signal: AbortSignal | undefined,
+  operation: () => Promise<T>,
+): Promise<T> {
   throwIfAborted(signal);
   try {
     return await operation();

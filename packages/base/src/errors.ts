@@ -70,7 +70,11 @@ export abstract class HoldfastError extends Error {
       Object.defineProperty(this, 'effect', { value: options.effect, enumerable: true, configurable: true });
     }
     if (options.retryable !== undefined) {
-      Object.defineProperty(this, 'retryable', { value: options.retryable, enumerable: true, configurable: true });
+      Object.defineProperty(this, 'retryable', {
+        value: options.retryable,
+        enumerable: true,
+        configurable: true,
+      });
     }
   }
 

@@ -35,7 +35,9 @@ export function decodePathText(text: string): Uint8Array {
     flush(index);
     const escape = /^\\(?:\\|x([0-9A-Fa-f]{2}))/.exec(text.slice(index, index + 4));
     if (escape === null) {
-      throw new TypeError(`path text ${JSON.stringify(text)}: write a backslash as \\\\ and a raw byte as \\xHH`);
+      throw new TypeError(
+        `path text ${JSON.stringify(text)}: write a backslash as \\\\ and a raw byte as \\xHH`,
+      );
     }
     parts.push(escape[1] === undefined ? 0x5c : Number.parseInt(escape[1], 16));
     index += escape[0].length - 1;
@@ -50,7 +52,9 @@ const encoder = new TextEncoder();
 
 function encodeUtf8(text: string): Uint8Array {
   if (/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text)) {
-    throw new TypeError(`path text ${JSON.stringify(text)}: a lone surrogate is not text; write raw bytes as \\xHH`);
+    throw new TypeError(
+      `path text ${JSON.stringify(text)}: a lone surrogate is not text; write raw bytes as \\xHH`,
+    );
   }
   return encoder.encode(text);
 }
