@@ -148,7 +148,7 @@ export class Dir implements Disposable {
     await this.#hold.use('syncLater').syncLater(extent);
   }
 
-  /** Idempotent. */
+  /** Idempotent. A failure of the system is ignored: it says nothing about what was synced. */
   close(): void {
     this.#hold.close();
   }

@@ -108,7 +108,7 @@ export class File implements Disposable {
     await this.#hold.use('syncLater').syncLater(extent);
   }
 
-  /** Idempotent. */
+  /** Idempotent. A failure of the system is ignored: it says nothing about what was synced. */
   close(): void {
     this.#hold.close();
   }

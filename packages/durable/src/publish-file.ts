@@ -38,7 +38,7 @@ export async function publishFile(
   options: PublishFileOptions = {},
 ): Promise<Published> {
   throwIfAborted(options.signal);
-  using staged = StagedFile.create(dir, options);
+  using staged = StagedFile.create(dir, { ...options, hashed: options.sha256 !== undefined });
   await uniformAbort(options.signal, () => fill(staged, source, options.signal));
   staged.expect({ size: announcedSize(source) ?? options.size, sha256: options.sha256 });
   return await staged.publish(name, options);
@@ -52,7 +52,7 @@ export function publishFileSync(
   options: PublishFileOptions = {},
 ): Published {
   throwIfAborted(options.signal);
-  using staged = StagedFile.create(dir, options);
+  using staged = StagedFile.create(dir, { ...options, hashed: options.sha256 !== undefined });
   staged.append(bytes);
   staged.expect({ size: options.size, sha256: options.sha256 });
   return staged.publishSync(name, options);

@@ -13,6 +13,11 @@ import { decisive } from './internal/certainty.js';
 import { runSteps, runStepsSync, type Steps, syncStep } from './internal/steps.js';
 import { type OperationOptions, temporaryName } from './temporary-name.js';
 
+export interface StagedFileOptions extends OperationOptions {
+  /** `false` saves the hashing of what is appended; `sha256` and an announced digest are refused then. Default `true`. */
+  readonly hashed?: boolean | undefined;
+}
+
 export interface PublishOptions {
   /** Exact permission bits, whatever the umask; default `0o600` less the umask. */
   readonly mode?: number | undefined;
@@ -38,22 +43,28 @@ export class StagedFile implements Disposable {
   readonly file: File;
   readonly #dir: Dir;
   readonly #temporary: Uint8Array;
-  readonly #hasher: Sha256 = createSha256();
+  readonly #hasher: Sha256 | undefined;
   #digest: string | undefined;
   #size = 0;
   #state: 'writing' | 'linked' | 'done' = 'writing';
 
-  private constructor(dir: Dir, file: File, temporary: Uint8Array) {
+  private constructor(dir: Dir, file: File, temporary: Uint8Array, hasher: Sha256 | undefined) {
+    this.#hasher = hasher;
     this.#dir = dir;
     this.file = file;
     this.#temporary = temporary;
   }
 
   /** Creates the temporary file, readable by nobody else. */
-  static create(dir: Dir, options: OperationOptions = {}): StagedFile {
+  static create(dir: Dir, options: StagedFileOptions = {}): StagedFile {
     const temporary = temporaryName('file', options);
     const file = dir.createFile(temporary, 0o600);
-    return new StagedFile(dir.retain(), file, temporary);
+    return new StagedFile(
+      dir.retain(),
+      file,
+      temporary,
+      options.hashed === false ? undefined : createSha256(),
+    );
   }
 
   /** Bytes so far. */
@@ -64,12 +75,13 @@ export class StagedFile implements Disposable {
   append(bytes: Uint8Array): void {
     if (this.#digest !== undefined) throw new TypeError('append: the digest was already taken');
     this.file.write(bytes, this.#size);
-    this.#hasher.update(bytes);
+    this.#hasher?.update(bytes);
     this.#size += bytes.length;
   }
 
   /** SHA-256 of everything appended, in hex; nothing can be appended afterwards. */
   sha256(): string {
+    if (this.#hasher === undefined) throw new TypeError('sha256: this file was created with hashed: false');
     this.#digest ??= toHex(this.#hasher.digest());
     return this.#digest;
   }

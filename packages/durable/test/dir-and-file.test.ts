@@ -110,6 +110,26 @@ describe('a file that grows while it is read', () => {
   });
 });
 
+describe('a failed close', () => {
+  it('hides no other failure and keeps nothing open', () => {
+    const faults = new FaultFileSystem(new ModelFileSystem(), [
+      { operation: 'close', nth: 1, errno: 'EIO', times: 'forever' },
+    ]);
+    const dir = Dir.openRoot(faults, '/');
+    const file = dir.createFile('a');
+    file.close();
+    expect(() => file.stat()).toThrow(HandleClosedError);
+    const failure = new Error('the one that matters');
+    expect(() => {
+      using again = dir.openFile('a');
+      expect(again.isOpen).toBe(true);
+      throw failure;
+    }).toThrow(failure);
+    dir.close();
+    expect(faults.fired).toBe(3);
+  });
+});
+
 describe('a failed sync', () => {
   const failing = (): { dir: Dir; file: File } => {
     const faults = new FaultFileSystem(new ModelFileSystem(), [

@@ -159,6 +159,14 @@ onEveryDisk('StagedFile', (disk) => {
     expect(Object.keys(tree(disk()))).toEqual([sha256Hex(text('one two'))]);
   });
 
+  it('need not hash', () => {
+    using staged = StagedFile.create(disk().dir, { hashed: false });
+    staged.append(text('x'));
+    expect(() => staged.sha256()).toThrow(TypeError);
+    staged.publishSync('a');
+    expect(tree(disk())).toEqual({ a: 'file 600 "x"' });
+  });
+
   it('works in a directory whose owner let go meanwhile', () => {
     const dir = disk().dir.retain();
     const staged = StagedFile.create(dir);

@@ -19,7 +19,14 @@ export class SharedHandle<H extends DirHandle | FileHandle> {
 
   release(): void {
     this.#owners -= 1;
-    if (this.#owners === 0) this.fileSystem.close(this.#handle);
+    if (this.#owners > 0) return;
+    try {
+      this.fileSystem.close(this.#handle);
+    } catch (error) {
+      // The descriptor is gone either way. What is to last was synced before, and a close that fails says nothing which
+      // that sync has not said; thrown on the way out of a failure it would only hide it.
+      if (!FileSystemError.is(error)) throw error;
+    }
   }
 
   /** The handle, for a call that has an owner's word that it is open. */
