@@ -21,6 +21,6 @@ export {
 export type { CheckOptions, Lease } from './lease.js';
 export { type AcquireOptions, Leaser } from './leaser.js';
 export { MemoryLeaserDriver, type MemoryLeaserOptions, memoryLeaser } from './memory/memory-leaser.js';
-export { MemoryLeases } from './memory/memory-leases.js';
+export { type MemoryHolder, MemoryLeases } from './memory/memory-leases.js';
 export { maxOwnerBytes } from './owner.js';
 export { prefixedLeaser } from './prefixed-leaser.js';

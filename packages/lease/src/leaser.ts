@@ -1,7 +1,15 @@
-import { InvalidNameError, onAbort, parseName, throwIfAborted, uniformAbort } from '@holdfast/base';
+import {
+  InvalidNameError,
+  onAbort,
+  parseName,
+  throwIfAborted,
+  uniformAbort,
+  yieldToEventLoop,
+} from '@holdfast/base';
 
 import type { LeaseOwner, LeaserDriver, LeaserSupports } from './driver.js';
 import { isLeaseError, LeaseHeldError, LeaserBackendError, LeaserClosedError } from './errors.js';
+import { Closing } from './internal/closing.js';
 import { GrantedLease } from './internal/granted-lease.js';
 import { TurnQueue } from './internal/turn-queue.js';
 import type { Lease } from './lease.js';
@@ -29,7 +37,7 @@ export class Leaser implements AsyncDisposable {
   readonly #driver: LeaserDriver;
   readonly #leases = new Set<GrantedLease>();
   readonly #turns = new TurnQueue();
-  readonly #closing = new AbortController();
+  readonly #closing = new Closing();
   readonly #running = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -73,13 +81,13 @@ export class Leaser implements AsyncDisposable {
     const owner = copyOwner(options.owner);
     const above = parseAbove(options.above);
     throwIfAborted(options.signal);
-    this.#throwIfClosed();
-    // A controller of this call only: `AbortSignal.any` would leave a trace in a signal that lives as long as the leaser.
+    this.#closing.throwIfClosed();
+    // A controller of this call only: `AbortSignal.any` would leave a trace in a signal that may live for long.
     const ended = new AbortController();
     using _caller = onAbort(options.signal, (reason) => {
       ended.abort(reason);
     });
-    using _closing = onAbort(this.#closing.signal, (reason) => {
+    using _closing = this.#closing.onClose((reason) => {
       ended.abort(reason);
     });
     const call: AcquireCall = { name: parsed, owner, above, signal: ended.signal };
@@ -104,12 +112,14 @@ export class Leaser implements AsyncDisposable {
 
   async #acquireInTurn(call: AcquireCall): Promise<Lease> {
     return await this.#turns.run(call.name, call.signal, async () => {
-      for (;;) {
+      for (let round = 0; ; round += 1) {
         try {
           return await this.#attempt(call);
         } catch (error) {
           if (!LeaseHeldError.is(error)) throw error;
         }
+        // A driver that says "changed" at once and "held" again must not starve everything else.
+        if (round > 0) await yieldToEventLoop();
         await this.#ask('wait', call, async () => {
           await this.#driver.changed(call.name, { signal: call.signal });
         });
@@ -148,10 +158,6 @@ export class Leaser implements AsyncDisposable {
     }
   }
 
-  #throwIfClosed(): void {
-    throwIfAborted(this.#closing.signal);
-  }
-
   async #track<T>(work: Promise<T>): Promise<T> {
     this.#running.add(work);
     try {
@@ -162,7 +168,7 @@ export class Leaser implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#closing.abort(new LeaserClosedError());
+    this.#closing.close(new LeaserClosedError());
     // Calls under way give back what they were granted before the driver goes.
     await Promise.allSettled(this.#running);
     const outcomes = await Promise.allSettled(

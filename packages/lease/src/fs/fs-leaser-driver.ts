@@ -3,6 +3,7 @@ import type { Dir, FileSystem } from '@holdfast/durable';
 
 import type { DriverAcquireOptions, LeaseGrant, LeaserDriver, LeaserSupports } from '../driver.js';
 import { LeaseHeldError, LeaserClosedError } from '../errors.js';
+import { Closing } from '../internal/closing.js';
 import { type Claim, Claimant } from './claim.js';
 import {
   deleteOlder,
@@ -47,7 +48,7 @@ export class FsLeaserDriver implements LeaserDriver {
   readonly #watch: ExpiryWatch;
   /** Grants whose files do not say `released` yet. */
   readonly #grants = new Set<FsGrant>();
-  readonly #closing = new AbortController();
+  readonly #closing = new Closing();
 
   constructor(options: FsLeaserDriverOptions) {
     this.#options = options;
@@ -73,7 +74,7 @@ export class FsLeaserDriver implements LeaserDriver {
   // 4. If the caller knows of higher epochs, claim the number above them the same way, as the holder.
   // 5. Begin to renew; delete lower numbers. The newest is never deleted, so the counter survives.
   async acquire(name: string, options: DriverAcquireOptions): Promise<LeaseGrant> {
-    throwIfAborted(this.#closing.signal);
+    this.#closing.throwIfClosed();
     this.#retryGiveBacks();
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       throwIfAborted(options.signal);
@@ -94,17 +95,17 @@ export class FsLeaserDriver implements LeaserDriver {
   }
 
   async changed(name: string, options: { readonly signal: AbortSignal }): Promise<void> {
-    throwIfAborted(this.#closing.signal);
+    this.#closing.throwIfClosed();
     let wake = new AbortController();
     const ring = (): void => {
       wake.abort();
     };
     using _hint = this.#options.hint(this.#directories.pathOf(name), ring);
     using _caller = onAbort(options.signal, ring);
-    using _closing = onAbort(this.#closing.signal, ring);
+    using _closing = this.#closing.onClose(ring);
     for (;;) {
       throwIfAborted(options.signal);
-      throwIfAborted(this.#closing.signal);
+      this.#closing.throwIfClosed();
       // Before the look, so that what happens after it is not missed.
       const turn = wake.signal;
       if (this.#isFree(name)) return;
@@ -118,7 +119,7 @@ export class FsLeaserDriver implements LeaserDriver {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new LeaserClosedError());
+    this.#closing.close(new LeaserClosedError());
     for (const grant of this.#grants) {
       grant.lose('closed');
       // What the disk refuses now ends with this process.
@@ -183,7 +184,7 @@ export class FsLeaserDriver implements LeaserDriver {
       // The first heartbeat: a slow disk may have used up much of the time since the claim began.
       const stands = await grant.check({});
       throwIfAborted(signal);
-      throwIfAborted(this.#closing.signal);
+      this.#closing.throwIfClosed();
       if (!stands) return false;
       this.#watch.forget(grant.name);
       deleteOlder(dir, grant.epoch);

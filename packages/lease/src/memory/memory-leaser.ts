@@ -8,6 +8,7 @@ import type {
   LeaserSupports,
 } from '../driver.js';
 import { LeaseHeldError, LeaseLostError, LeaserClosedError } from '../errors.js';
+import { Closing } from '../internal/closing.js';
 import { Leaser } from '../leaser.js';
 import { type MemoryHolder, MemoryLeases } from './memory-leases.js';
 
@@ -27,7 +28,7 @@ export class MemoryLeaserDriver implements LeaserDriver {
   readonly supports: LeaserSupports = Object.freeze({ scope: 'process', durable: false });
   readonly #leases: MemoryLeases;
   readonly #grants = new Set<MemoryGrant>();
-  readonly #closing = new AbortController();
+  readonly #closing = new Closing();
 
   constructor(leases: MemoryLeases) {
     this.#leases = leases;
@@ -39,7 +40,7 @@ export class MemoryLeaserDriver implements LeaserDriver {
 
   async acquire(name: string, options: DriverAcquireOptions): Promise<LeaseGrant> {
     parseName(name);
-    throwIfAborted(this.#closing.signal);
+    this.#closing.throwIfClosed();
     throwIfAborted(options.signal);
     const present = this.#leases.holder(name);
     if (present !== undefined) throw new LeaseHeldError(name, present.epoch, present.owner);
@@ -57,7 +58,7 @@ export class MemoryLeaserDriver implements LeaserDriver {
   }
 
   async changed(name: string, options: { readonly signal: AbortSignal }): Promise<void> {
-    throwIfAborted(this.#closing.signal);
+    this.#closing.throwIfClosed();
     throwIfAborted(options.signal);
     if (this.#leases.holder(name) === undefined) return;
     await new Promise<void>((resolve, reject) => {
@@ -70,7 +71,7 @@ export class MemoryLeaserDriver implements LeaserDriver {
             reject(reason);
           });
         }),
-        onAbort(this.#closing.signal, (reason) => {
+        this.#closing.onClose((reason) => {
           settle(() => {
             reject(reason);
           });
@@ -84,8 +85,8 @@ export class MemoryLeaserDriver implements LeaserDriver {
   }
 
   async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
-    this.#closing.abort(new LeaserClosedError());
+    if (this.#closing.isClosed) return;
+    this.#closing.close(new LeaserClosedError());
     for (const grant of this.#grants) {
       grant.lose(new LeaseLostError(grant.name, grant.epoch, 'closed'));
       await grant.release();

@@ -44,7 +44,7 @@ export class MemoryLeases {
     return this.#entries.get(name)?.epoch ?? 0;
   }
 
-  /** @internal */
+  /** Who holds `name` now. */
   holder(name: string): MemoryHolder | undefined {
     return this.#entries.get(name)?.holder;
   }

@@ -50,6 +50,15 @@ export class CaseTools {
     return this.scope.use(await this.settle(leaser.acquire(name, options)));
   }
 
+  /**
+   * Begins something that is awaited later in the case. When the case fails before that, its late rejection is nobody's
+   * business any more; without this it would end the whole test run.
+   */
+  begin<T>(promise: Promise<T>): Promise<T> {
+    promise.catch(() => undefined);
+    return promise;
+  }
+
   /** Awaits `promise`, moving a fake clock until it settles. */
   async settle<T>(promise: Promise<T>): Promise<T> {
     if (this.harness.advance === undefined) return await promise;

@@ -28,7 +28,7 @@ export const abortCases: readonly CaseDefinition<LeaserHarness>[] = [
       const name = tools.name(`abort-${turns}`);
       const controller = new AbortController();
       const reason = new Error(`aborted after ${turns} turns`);
-      const acquiring = first.acquire(name, { signal: controller.signal });
+      const acquiring = tools.begin(first.acquire(name, { signal: controller.signal }));
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
       controller.abort(reason);
       let lease: Lease | undefined;

@@ -60,7 +60,7 @@ export const grantCases: readonly CaseDefinition<LeaserHarness>[] = [
   leaserCase('2.5', 'the owner is copied when the lease is acquired', async (tools) => {
     const [first, second] = await tools.views();
     const owner = { title: 'before', tags: ['one'] };
-    const acquiring = first.acquire(tools.name(), { owner });
+    const acquiring = tools.begin(first.acquire(tools.name(), { owner }));
     owner.title = 'after';
     owner.tags.push('two');
     const lease = tools.scope.use(await tools.settle(acquiring));

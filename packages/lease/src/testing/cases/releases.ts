@@ -39,11 +39,13 @@ export const releaseCases: readonly CaseDefinition<LeaserHarness>[] = [
     lease.signal.addEventListener('abort', () => {
       abortedFirst = true;
     });
-    const waiting = second.acquire(lease.name, { wait: true }).then((next) => {
-      tools.scope.use(next);
-      return abortedFirst;
-    });
-    const released = lease.release();
+    const waiting = tools.begin(
+      second.acquire(lease.name, { wait: true }).then((next) => {
+        tools.scope.use(next);
+        return abortedFirst;
+      }),
+    );
+    const released = tools.begin(lease.release());
     assert.equal(await tools.settle(waiting), true, 'abort the signal before the backend frees the name');
     await released;
   }),

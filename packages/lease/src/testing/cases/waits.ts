@@ -17,7 +17,8 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
   leaserCase('6.2', 'a waiter is granted the name when it is released, in the same leaser', async (tools) => {
     const leaser = await tools.fresh();
     const lease = await tools.acquire(leaser, tools.name());
-    const waiting = leaser.acquire(lease.name, { wait: true });
+    const waiting = tools.begin(leaser.acquire(lease.name, { wait: true }));
+    await passTime(tools.harness);
     await lease.release();
     const next = tools.scope.use(await tools.settle(waiting));
     assert.ok(next.epoch > lease.epoch, 'a waiter gets a new epoch');
@@ -26,7 +27,7 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
   leaserCase('6.3', 'a waiter is granted the name when another view releases it', async (tools) => {
     const [first, second] = await tools.views();
     const lease = await tools.acquire(first, tools.name());
-    const waiting = second.acquire(lease.name, { wait: true });
+    const waiting = tools.begin(second.acquire(lease.name, { wait: true }));
     await passTime(tools.harness);
     await lease.release();
     const next = tools.scope.use(await tools.settle(waiting));
@@ -39,10 +40,12 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
     const lease = await tools.acquire(first, tools.name());
     let granted = false;
     const controller = new AbortController();
-    const waiting = second.acquire(lease.name, { wait: true, signal: controller.signal }).then((next) => {
-      granted = true;
-      return next;
-    });
+    const waiting = tools.begin(
+      second.acquire(lease.name, { wait: true, signal: controller.signal }).then((next) => {
+        granted = true;
+        return next;
+      }),
+    );
     for (let round = 0; round < 3; round += 1) {
       await passTime(tools.harness);
       await tools.settle(lease.check());
@@ -61,8 +64,10 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
       order.push(index);
       await next.release();
     });
+    const all = tools.begin(Promise.all(waiters));
+    await passTime(tools.harness);
     await lease.release();
-    await tools.settle(Promise.all(waiters));
+    await tools.settle(all);
     assert.deepEqual(order, [0, 1, 2, 3, 4], 'waiters must be granted the name first come, first served');
   }),
 
@@ -71,7 +76,7 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
     const lease = await tools.acquire(first, tools.name());
     const controller = new AbortController();
     const reason = new Error('tired of waiting');
-    const waiting = second.acquire(lease.name, { wait: true, signal: controller.signal });
+    const waiting = tools.begin(second.acquire(lease.name, { wait: true, signal: controller.signal }));
     await passTime(tools.harness);
     controller.abort(reason);
     const error = await tools.rejection(waiting, 'an aborted waiter must reject');
@@ -86,9 +91,9 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
     const lease = await tools.acquire(leaser, tools.name());
     const controller = new AbortController();
     const reason = new Error('second in line gives up');
-    const front = leaser.acquire(lease.name, { wait: true });
-    const middle = leaser.acquire(lease.name, { wait: true, signal: controller.signal });
-    const back = leaser.acquire(lease.name, { wait: true });
+    const front = tools.begin(leaser.acquire(lease.name, { wait: true }));
+    const middle = tools.begin(leaser.acquire(lease.name, { wait: true, signal: controller.signal }));
+    const back = tools.begin(leaser.acquire(lease.name, { wait: true }));
     controller.abort(reason);
     assert.equal(await tools.rejection(middle, 'an aborted waiter must reject'), reason);
     await lease.release();
@@ -106,7 +111,7 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
       const [doomed, second] = await tools.doomedViews();
       const name = tools.name();
       const lost = await tools.settle(doomed.acquire(name));
-      const waiting = second.acquire(name, { wait: true });
+      const waiting = tools.begin(second.acquire(name, { wait: true }));
       await passTime(tools.harness);
       await tools.harness.crash?.(doomed);
       const next = tools.scope.use(await tools.settle(waiting));
@@ -121,7 +126,8 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
     async (tools) => {
       const [first, second] = await tools.views();
       const lease = await tools.acquire(first, tools.name());
-      const waiting = second.acquire(lease.name, { wait: true });
+      const waiting = tools.begin(second.acquire(lease.name, { wait: true }));
+      await passTime(tools.harness);
       await tools.harness.expire?.(lease, first);
       const next = tools.scope.use(await tools.settle(waiting));
       assert.ok(next.epoch > lease.epoch, 'a waiter gets a new epoch');
@@ -133,7 +139,7 @@ export const waitCases: readonly CaseDefinition<LeaserHarness>[] = [
     const leaser = await tools.fresh();
     const lease = await tools.acquire(leaser, tools.name('busy'));
     const controller = new AbortController();
-    const waiting = leaser.acquire(lease.name, { wait: true, signal: controller.signal });
+    const waiting = tools.begin(leaser.acquire(lease.name, { wait: true, signal: controller.signal }));
     const other = await tools.acquire(leaser, tools.name('idle'), { wait: true });
     assert.equal(other.held, true);
     controller.abort(new Error('enough'));

@@ -1,0 +1,36 @@
+import { idleClauses, runMutants } from '@holdfast/base/testing';
+import { leaserSuite, verifyLeaser } from '@holdfast/lease/testing';
+import { describe, expect, it } from 'vitest';
+
+import { referenceHarness } from './mutants/reference.js';
+import { mutants } from './mutants/table.js';
+
+/** Clauses that no mutant needs to break, each with its reason. None at present. */
+const justified: readonly string[] = [];
+
+describe('the suite', () => {
+  it('passes the reference driver, with every capability declared', async () => {
+    const { cases, summary } = await verifyLeaser(referenceHarness('reference'));
+    expect(cases.flatMap(({ failure }) => (failure === undefined ? [] : [failure.message]))).toEqual([]);
+    expect(
+      cases.every(({ branch }) => branch === 'declared'),
+      summary,
+    ).toBe(true);
+  });
+
+  it(`kills all ${mutants.length} mutants, and every clause kills one`, async () => {
+    const rows = mutants.map(({ name, killedBy, ...mutation }) => ({
+      name,
+      killedBy,
+      harness: () => referenceHarness(name, mutation),
+    }));
+    const verdicts = await runMutants(leaserSuite, rows);
+    const survivors = verdicts.filter(({ killers }) => killers.length === 0).map(({ name }) => name);
+    expect(survivors, 'mutants that survived').toEqual([]);
+    const broken = verdicts.filter(({ killers }) => killers.length > leaserSuite.cases.length * 0.6);
+    expect(broken, 'mutants that do not work at all prove nothing').toEqual([]);
+    const missed = verdicts.filter((verdict) => verdict.missed.length > 0);
+    expect(missed, 'mutants that were not killed by the clause that is there for them').toEqual([]);
+    expect(idleClauses(leaserSuite, verdicts), 'clauses that killed nothing').toEqual(justified);
+  }, 120_000);
+});
