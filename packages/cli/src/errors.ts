@@ -58,3 +58,20 @@ export class ConfirmationError extends HoldfastError {
     );
   }
 }
+
+/** The module named to `verify-backend` offers nothing that can be verified. */
+export class BackendModuleError extends HoldfastError {
+  static override readonly code = 'CLI_BACKEND_MODULE';
+  declare readonly code: 'CLI_BACKEND_MODULE';
+  declare readonly module: string;
+  declare readonly kind: 'not-loadable' | 'nothing-offered' | 'bad-export';
+
+  constructor(
+    module: string,
+    kind: BackendModuleError['kind'],
+    detail: string,
+    options: { readonly cause?: unknown } = {},
+  ) {
+    super(`module ${quote(module)}: ${detail}`, { ...options, fields: { module, kind } });
+  }
+}

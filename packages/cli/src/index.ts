@@ -1,4 +1,5 @@
 export {
+  BackendModuleError,
   ConfirmationError,
   NotAvailableError,
   RootArgumentError,

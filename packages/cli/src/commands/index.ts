@@ -7,6 +7,7 @@ import { restoreCommand } from './restore.js';
 import { sessionListCommand } from './session-list.js';
 import { sessionLogCommand } from './session-log.js';
 import { snapshotCommand } from './snapshot.js';
+import { verifyBackendCommand } from './verify-backend.js';
 
 /** Every command, in the order the overview shows them. */
 export const commands: readonly Command[] = [
@@ -18,4 +19,5 @@ export const commands: readonly Command[] = [
   recoverCommand,
   sessionListCommand,
   sessionLogCommand,
+  verifyBackendCommand,
 ];
