@@ -23,29 +23,23 @@ import { SessionClosedError, WorkspaceNotConfiguredError } from './errors.js';
 import { FaultLatch } from './fault.js';
 import { Activity } from './internal/activity.js';
 import type { BoundaryRunner } from './internal/boundary.js';
-import { type BoundaryResult, CheckpointRunner } from './internal/checkpoint-runner.js';
+import type { BoundaryResult } from './internal/checkpoint-runner.js';
 import type { CheckpointRequest } from './internal/checkpoint-transaction.js';
 import { createController } from './internal/create-controller.js';
 import { EventLog } from './internal/event-log.js';
 import { ExecutionGate } from './internal/execution-gate.js';
+import { Followers } from './internal/followers.js';
 import { Loops } from './internal/loops.js';
+import { type ManagedWorkspace, manageWorkspace } from './internal/managed-workspace.js';
 import { Notices } from './internal/notices.js';
 import { PlainBoundaries } from './internal/plain-boundaries.js';
-import { RestoreRunner } from './internal/restore-runner.js';
-import { readEvents } from './internal/session-events.js';
+import type { RestoreRunner } from './internal/restore-runner.js';
 import { defaultShutdownDeadlines, type PhaseWork, runPhases } from './internal/shutdown.js';
 import type { SessionPhase, SessionState } from './lifecycle.js';
 import type { Submission } from './loop.js';
 import type { NoticeListener } from './notice.js';
 import type { RuntimeParts, RuntimeWorkspace } from './runtime-parts.js';
 import type { EventsOptions, InterruptOptions, SubmitOptions } from './session.js';
-
-/** What the workspace of a session can be asked; absent without a placement. */
-interface WorkspaceRuntime {
-  readonly workspace: RuntimeWorkspace;
-  readonly runner: CheckpointRunner;
-  readonly restorer: RestoreRunner;
-}
 
 /**
  * A session in one process: the state behind a controller. Whoever opens a session makes one, brings the workspace in
@@ -61,11 +55,10 @@ export class SessionRuntime {
   readonly #notices: Notices;
   readonly #activity: Activity;
   readonly #boundaries: BoundaryRunner & { idle(loop?: string): Promise<BoundaryResult> };
-  readonly #managed: WorkspaceRuntime | undefined;
+  readonly #managed: ManagedWorkspace | undefined;
   readonly #loops: Loops;
   readonly #closing = new AbortController();
-  /** Aborted after the last event. */
-  readonly #stopped = new AbortController();
+  readonly #followers: Followers;
   readonly #watches: Disposable[] = [];
   #control: ({ readonly path: string } & AsyncDisposable) | undefined;
   #closed = false;
@@ -78,11 +71,29 @@ export class SessionRuntime {
     this.faults = new FaultLatch(journal.id);
     this.#log = new EventLog(journal, this.faults);
     this.#notices = new Notices(journal.id);
+    this.#followers = new Followers(journal);
     this.#activity = new Activity(
       async () => await this.#becomeActive(),
       async () => await this.#becomeIdle(),
     );
-    this.#managed = parts.workspace === undefined ? undefined : this.#manage(parts.workspace);
+    this.#managed =
+      parts.workspace === undefined
+        ? undefined
+        : manageWorkspace(parts.workspace, {
+            sessionId: journal.id,
+            journal,
+            log: this.#log,
+            gate: this.#gate,
+            faults: this.faults,
+            notices: this.#notices,
+            clock: parts.clock,
+            random: parts.random,
+            isIdle: () => !this.#activity.inTurn,
+            isClosing: () => this.#closing.signal.aborted,
+            forgetObservations: () => {
+              this.#loops.forgetObservations();
+            },
+          });
     this.#boundaries = this.#managed?.runner ?? new PlainBoundaries(this.#log);
     this.controller = createController(this);
     this.#loops = new Loops(journal.id, parts.loops, parts.workspace, {
@@ -187,7 +198,7 @@ export class SessionRuntime {
   }
 
   events(options: EventsOptions): AsyncIterable<SessionEvent> {
-    return readEvents(this.journal, this.#stopped.signal, options);
+    return this.#followers.read(options);
   }
 
   state(): SessionState {
@@ -290,7 +301,7 @@ export class SessionRuntime {
       if (this.faults.refusal('terminal') !== undefined || this.journal.signal.aborted) return;
       await this.#log.append({ type: 'SessionStopped', body: {} });
     } finally {
-      this.#stopped.abort(new SessionClosedError(this.id, 'closed'));
+      await this.#followers.end(this.#parts.clock);
     }
   }
 
@@ -325,41 +336,8 @@ export class SessionRuntime {
     this.#notices.publish({ type: 'phase-changed', phase: this.phase });
   }
 
-  #require(operation: string): WorkspaceRuntime {
+  #require(operation: string): ManagedWorkspace {
     if (this.#managed === undefined) throw new WorkspaceNotConfiguredError(this.id, operation);
     return this.#managed;
-  }
-
-  #manage(workspace: RuntimeWorkspace): WorkspaceRuntime {
-    const { clock, random } = this.#parts;
-    const host = {
-      sessionId: this.id,
-      workspace,
-      journal: this.journal,
-      log: this.#log,
-      gate: this.#gate,
-      faults: this.faults,
-      notices: this.#notices,
-      clock,
-      isIdle: () => !this.#activity.inTurn,
-      isClosing: () => this.#closing.signal.aborted,
-    };
-    const runner = new CheckpointRunner({ ...host, policy: workspace.policy });
-    const restorer = new RestoreRunner({
-      ...host,
-      runner,
-      random,
-      forgetObservations: () => {
-        this.#loops.forgetObservations();
-      },
-      owner: workspace.owner,
-      hostName: workspace.hostName,
-      hostLock: workspace.hostLock,
-      rootIdentity: () => workspace.rootIdentity(),
-      retakeRoot: () => {
-        workspace.retakeRoot();
-      },
-    });
-    return { workspace, runner, restorer };
   }
 }

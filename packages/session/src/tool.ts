@@ -70,7 +70,14 @@ export interface BoundTool<Input = never, Output = unknown> {
 }
 
 /** Any tool, for lists of them. */
-export type AnyTool = ToolDefinition<string, never, unknown>;
+export interface AnyTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly input?: StandardSchema<unknown> | undefined;
+  readonly inputJsonSchema?: JsonValue | undefined;
+  readonly requires?: ToolNeeds | undefined;
+  bind(context: ToolContext): ToolCall<never, unknown>;
+}
 
 /** Returns the definition as it is; infers the types of its name, input and output. */
 export function defineTool<const Name extends string, Input, Output>(

@@ -8,7 +8,7 @@ export function bindTools(
   admit: () => void,
 ): Readonly<Record<string, BoundTool<unknown>>> {
   const bound = tools.map((tool): [string, BoundTool<unknown>] => {
-    const definition = tool as unknown as ToolDefinition<string, unknown>;
+    const definition = tool as ToolDefinition<string, unknown>;
     return [tool.name, bindTool(definition, definition.bind(context), admit)];
   });
   return Object.freeze(Object.fromEntries(bound));

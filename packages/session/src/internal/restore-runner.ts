@@ -1,5 +1,5 @@
 import { type Clock, type JsonValue, type Random, randomHex, throwIfAborted } from '@holdfast/base';
-import { CoordinatorUnhealthyError, type Permit, PermitUnavailableError } from '@holdfast/coordinator';
+import { type Permit, PermitUnavailableError } from '@holdfast/coordinator';
 import {
   applyRestore,
   type ForeignChanges,
@@ -19,6 +19,7 @@ import { Cancellation } from './cancellation.js';
 import type { CheckpointRunner } from './checkpoint-runner.js';
 import type { CheckpointHost } from './checkpoint-transaction.js';
 import { eventFailure } from './event-failure.js';
+import { explainFailure, withStoreError } from './restore-failures.js';
 import type { RewindRecord } from './restore-record.js';
 import { sessionRestoreJournal } from './session-restore-journal.js';
 
@@ -69,11 +70,16 @@ export class RestoreRunner {
     throwIfAborted(options.signal);
     const { workspace } = this.#host;
     const target = this.#parse(ref);
-    return await previewRestore(workspace.store, target, workspace.root, {
-      ...this.#planOptions(options),
-      foreign: await this.#foreign(workspace.writes?.known(), options.signal),
-      signal: options.signal,
-    });
+    try {
+      return await previewRestore(workspace.store, target, workspace.root, {
+        ...this.#planOptions(options),
+        foreign: await this.#foreign(workspace.writes?.known(), options.signal),
+        signal: options.signal,
+      });
+    } catch (error) {
+      throwIfAborted(options.signal);
+      throw withStoreError(error, target, workspace.root);
+    }
   }
 
   /** Brings the workspace to `ref`. Point of no return: the commit of the strategy. */
@@ -136,7 +142,7 @@ export class RestoreRunner {
       });
       return receipt;
     } catch (error) {
-      const failure = this.#explain(error, ref, restoreId, cancellation);
+      const failure = explainFailure(error, { root: workspace.root, ref, restoreId }, cancellation);
       if (WorkspaceRestoreError.is(failure) && failure.kind === 'rollback-failed') {
         faults.terminal('rollback-failed', failure);
       }
@@ -316,19 +322,6 @@ export class RestoreRunner {
       scratch: workspace.scratch,
       scan: workspace.capture,
     };
-  }
-
-  #explain(error: unknown, ref: Ref, restoreId: string, cancellation: Cancellation): unknown {
-    const { root } = this.#host.workspace;
-    const facts = { root, ref, restoreId, cause: error };
-    const by = cancellation.causeOf(error);
-    if (by === 'caller') return error;
-    const detail = error instanceof Error ? error.message : String(error);
-    if (by !== undefined) return new WorkspaceRestoreError('canceled', detail, facts);
-    if (PermitUnavailableError.is(error)) return new WorkspaceRestoreError('permit-failed', detail, facts);
-    if (CoordinatorUnhealthyError.is(error))
-      return new WorkspaceRestoreError('lease-unhealthy', detail, facts);
-    return error;
   }
 }
 
