@@ -2,6 +2,7 @@ import { prefixedHarness, secondViewHarness, testBlobs } from '@holdfast/blobs/t
 import { afterAll, describe, it } from 'vitest';
 
 import { fsHarness } from './support/fs-harness.js';
+import { modelHarness } from './support/model-harness.js';
 
 const plain = fsHarness();
 const unsynced = fsHarness({ durable: false, listWindow: 3 }, 'fs without syncs, with a tiny list window');
@@ -12,6 +13,7 @@ afterAll(() => {
 });
 
 testBlobs({ describe, it }, plain);
-testBlobs({ describe, it }, unsynced);
 testBlobs({ describe, it }, prefixedHarness(unsynced));
-testBlobs({ describe, it }, secondViewHarness(plain));
+testBlobs({ describe, it }, modelHarness());
+testBlobs({ describe, it }, prefixedHarness(modelHarness()));
+testBlobs({ describe, it }, secondViewHarness(modelHarness()));

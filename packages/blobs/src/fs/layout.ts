@@ -71,11 +71,21 @@ export function isBucket(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name);
 }
 
-const entryGrammar = /^[@+~][a-z0-9_,-]+$/;
-const kinds = { '@': 'object', '+': 'directory', '~': 'continuation' } as const;
+const kinds: Readonly<Record<string, PlacedEntry['kind']>> = {
+  '@': 'object',
+  '+': 'directory',
+  '~': 'continuation',
+};
 
-/** Reads an entry of a bucket; `undefined` for names that this layout does not use. */
+/** Reads an entry of a bucket; `undefined` for names that this layout does not use. The text may still be illegal. */
 export function readEntry(name: string): PlacedEntry | undefined {
-  if (!entryGrammar.test(name)) return undefined;
-  return { kind: kinds[name[0] as '@' | '+' | '~'], text: name.slice(1).replaceAll(',', '.') };
+  const kind = kinds[name.charAt(0)];
+  if (kind === undefined || name.length === 1) return undefined;
+  const text = name.slice(1);
+  return { kind, text: text.includes(',') ? text.replaceAll(',', '.') : text };
+}
+
+/** Tells whether a segment, or a piece of one, has only characters that keys have. */
+export function isLegalText(text: string): boolean {
+  return /^[a-z0-9_.-]+$/.test(text);
 }

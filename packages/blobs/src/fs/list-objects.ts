@@ -3,7 +3,7 @@ import { type Dir, FileSystemError, type Stat } from '@holdfast/durable';
 
 import type { BlobEntry } from '../driver.js';
 import { isForeign } from './foreign.js';
-import { isBucket, placeDirectory, placeLeaf, readEntry } from './layout.js';
+import { isBucket, isLegalText, placeDirectory, placeLeaf, readEntry } from './layout.js';
 
 export interface ListPlan {
   /** Most names that are kept in memory per level of the keys. */
@@ -53,31 +53,38 @@ async function* listLevel(
  */
 async function smallestNames(node: Dir, last: string, prefix: string, plan: ListPlan): Promise<string[]> {
   let names: string[] = [];
+  /** Once the window is full: the largest name in it. Most of a large level is beyond, and costs one comparison. */
+  let limit: string | undefined;
+  const wanted = (name: string): boolean =>
+    name > last && (limit === undefined || name < limit) && name.startsWith(prefix);
   const add = (name: string): void => {
-    if (name <= last || !name.startsWith(prefix)) return;
     names.push(name);
-    if (names.length >= plan.window * 2) names = names.sort().slice(0, plan.window);
+    if (names.length < plan.window * 2) return;
+    names = names.sort().slice(0, plan.window);
+    limit = names.at(-1);
   };
   for (const bucket of node.list().map(nameText).filter(isBucket).sort()) {
     if (plan.pacer.due) await plan.pacer.rest(plan.signal);
     throwIfAborted(plan.signal);
     using dir = open(node, [bucket]);
-    if (dir !== undefined) scan(dir, '', add);
+    if (dir !== undefined) scan(dir, '', wanted, add);
   }
   return names.sort().slice(0, plan.window);
 }
 
-function scan(dir: Dir, begun: string, add: (name: string) => void): void {
-  for (const name of dir.list()) {
-    const entry = readEntry(nameText(name));
+function scan(dir: Dir, begun: string, wanted: (name: string) => boolean, add: (name: string) => void): void {
+  for (const bytes of dir.list()) {
+    const entry = readEntry(nameText(bytes));
     if (entry === undefined) continue;
     const segment = begun + entry.text;
-    if (entry.kind === 'object') add(segment);
-    else if (entry.kind === 'directory') add(`${segment}/`);
-    else {
-      using more = open(dir, [nameText(name)]);
-      if (more !== undefined) scan(more, segment, add);
+    if (entry.kind === 'continuation') {
+      using more = open(dir, [nameText(bytes)]);
+      if (more !== undefined) scan(more, segment, wanted, add);
+      continue;
     }
+    const name = entry.kind === 'object' ? segment : `${segment}/`;
+    // What is not wanted is not looked at any further: a large level is scanned several times.
+    if (wanted(name) && isLegalText(entry.text)) add(name);
   }
 }
 

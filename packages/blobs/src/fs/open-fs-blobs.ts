@@ -38,7 +38,7 @@ export interface FsBlobsOptions {
   readonly durable?: boolean | undefined;
   /** Age in milliseconds from which an untouched temporary file is a dead writer's. Default 86,400,000, one day. */
   readonly temporaryAgeMilliseconds?: number | undefined;
-  /** Most names that a list keeps in memory per level of the keys. Default 131,072. */
+  /** Most names that a list keeps in memory per level of the keys. Default 65,536. */
   readonly listWindow?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -92,7 +92,7 @@ async function open(path: Uint8Array, options: FsBlobsOptions): Promise<FsBlobsD
     clock,
     random,
     temporaryAgeMilliseconds,
-    listWindow: options.listWindow ?? 131_072,
+    listWindow: options.listWindow ?? 65_536,
   });
   try {
     if ((objects.stat().mode & 0o077) !== 0) objects.chmod(0o700);
