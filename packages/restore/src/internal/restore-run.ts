@@ -210,6 +210,8 @@ async function change(run: RunState, log: IntentLog, work: Dir, ending: RestoreE
     await run.strategy.commit(run.context(work), run.secured ?? null);
     run.place.reopen();
     await verify(run);
+    // What was read back is what the path leads to.
+    run.place.refuseReplaced();
   } catch (error) {
     const failure = run.failure(error, kind, 'the change failed; the old tree is back');
     throw await ending.rollBack(failure, log, work);
