@@ -7,10 +7,10 @@ import type { SessionCheckpoint } from '../controller.js';
 import type { PreviewRestoreOptions, RestoreWorkspaceOptions } from '../restore-options.js';
 
 /** Version of the protocol: one JSON object a line, both ways. */
-export const controlProtocol = 1;
+export const controlProtocol: number = 1;
 
 /** The longest line, in bytes: plans of large trees are long. */
-export const maxLineBytes = 64 * 2 ** 20;
+export const maxLineBytes: number = 64 * 2 ** 20;
 
 /** What a preview can be asked for from another process. */
 export type RemotePreviewOptions = Pick<PreviewRestoreOptions, 'paths' | 'prune' | 'onConflict' | 'force'>;
