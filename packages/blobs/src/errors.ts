@@ -136,6 +136,8 @@ export class BlobsUnsupportedError extends HoldfastError {
   declare readonly code: 'BLOBS_UNSUPPORTED';
   /** What was needed, for example `visibility: strong`. */
   declare readonly capability: string;
+  /** What there is instead. */
+  declare readonly declared: string;
 
   constructor(capability: string, declared: string) {
     super(`this blob store does not support ${quote(capability)}: it declares ${quote(declared)}`, {

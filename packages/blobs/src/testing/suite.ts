@@ -12,6 +12,7 @@ import { abortingCases } from './cases/aborting.js';
 import { closingCases } from './cases/closing.js';
 import { declaringCases } from './cases/declaring.js';
 import { deletingCases } from './cases/deleting.js';
+import { feedingCases } from './cases/feeding.js';
 import { gettingCases } from './cases/getting.js';
 import { lookingCases } from './cases/looking.js';
 import { namingCases } from './cases/naming.js';
@@ -24,6 +25,7 @@ import type { BlobsHarness } from './harness.js';
 export const blobsContract: ContractSuite<BlobsHarness> = defineSuite('blobs/1', 'docs/contracts/blobs.md', [
   ...namingCases,
   ...puttingCases,
+  ...feedingCases,
   ...gettingCases,
   ...lookingCases,
   ...deletingCases,
