@@ -119,6 +119,20 @@ describe('the directory of an fs store', () => {
 });
 
 describe('names on disk', () => {
+  it('are those of the format page', async () => {
+    const page = readFileSync(new URL('../../../docs/formats/blobs-fs.md', import.meta.url), 'utf8');
+    const rows = [...page.matchAll(/^\| `([a-z0-9/.]+)` \| `([0-9a-f]{2}\/[@+][^`]+)` \|$/gm)];
+    expect(rows).toHaveLength(4);
+    const directory = fresh();
+    const store = await openFsBlobs(directory, { durable: false });
+    for (const [, key] of rows) await store.put(key as string, bytes);
+    await store.close();
+    const paths = filesBelow(join(directory, 'objects')).map((path) =>
+      path.slice(directory.length + '/objects/'.length),
+    );
+    expect(paths.sort()).toEqual(rows.map(([, , path]) => path).sort());
+  });
+
   it('never collide on a file system that folds case, drops final dots or keeps device names', async () => {
     const directory = fresh();
     const store = await openFsBlobs(directory);
