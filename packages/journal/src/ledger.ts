@@ -1,12 +1,14 @@
 import {
-  anySignal,
+  abandonOnAbort,
   type Clock,
   InvalidNameError,
+  onAbort,
   parseName,
   parseNamePrefix,
   systemClock,
   throwIfAborted,
   uniformAbort,
+  yieldToEventLoop,
 } from '@holdfast/base';
 
 import type { LedgerDriver, LedgerRange, LedgerRecord, LedgerSupports } from './driver.js';
@@ -163,7 +165,6 @@ export class Ledger implements AsyncDisposable {
     parseName(name);
     let next = checkSequence('from', options.from ?? 1, 1);
     let delivered = 0;
-    const signal = anySignal(options.signal, this.#closing.signal) as AbortSignal;
     for (;;) {
       const tip = await this.tip(name, { signal: options.signal });
       if (tip < delivered) throw new LedgerDeletedError(name, next);
@@ -176,11 +177,35 @@ export class Ledger implements AsyncDisposable {
         }
         continue;
       }
-      await this.#run('follow', name, signal, false, () =>
-        this.#driver.supports.follow
-          ? this.#driver.changed(name, tip, { signal })
-          : this.#clock.sleep(this.#pollMilliseconds, { signal }),
-      );
+      await this.#changed(name, tip, options.signal);
+    }
+  }
+
+  /** Waits until the tip is another one than `tip`: after an append, a deletion, or because it was another one already. */
+  async changed(name: string, tip: number, options: { readonly signal: AbortSignal }): Promise<void> {
+    parseName(name);
+    while ((await this.tip(name, options)) === tip) await this.#changed(name, tip, options.signal);
+  }
+
+  /** Waits until the tip may have moved. A driver that is slow to notice an abort does not hold up its caller. */
+  async #changed(name: string, tip: number, signal: AbortSignal): Promise<void> {
+    // A controller of this wait only: `AbortSignal.any` would leave a trace in signals that live long.
+    const ended = new AbortController();
+    const end = (reason: unknown): void => {
+      ended.abort(reason);
+    };
+    using _caller = onAbort(signal, end);
+    using _closing = onAbort(this.#closing.signal, end);
+    const waiting = { signal: ended.signal };
+    const wait = this.#driver.supports.follow
+      ? async () => await this.#driver.changed(name, tip, waiting)
+      : async () => await this.#clock.sleep(this.#pollMilliseconds, waiting);
+    try {
+      await abandonOnAbort(ended.signal, wait());
+      // A driver may wake without cause, even always: that must not keep timers and input from being served.
+      await yieldToEventLoop();
+    } catch (error) {
+      throw ended.signal.aborted ? ended.signal.reason : this.#wrapped('follow', name, false, error);
     }
   }
 
@@ -292,16 +317,17 @@ export class Ledger implements AsyncDisposable {
       return await running;
     } catch (error) {
       if (signal?.aborted === true && error === signal.reason) throw error;
-      if (isJournalFamily(error) || InvalidNameError.is(error)) throw error;
-      const { retryable } = (error ?? {}) as { retryable?: unknown };
-      throw new LedgerBackendError(operation, name, {
-        cause: error,
-        mutation,
-        retryable: retryable === true,
-      });
+      throw this.#wrapped(operation, name, mutation, error);
     } finally {
       this.#inFlight.delete(running);
     }
+  }
+
+  /** Facts pass as they are; what a driver threw that is none becomes one class. */
+  #wrapped(operation: string, name: string | undefined, mutation: boolean, error: unknown): unknown {
+    if (isJournalFamily(error) || InvalidNameError.is(error)) return error;
+    const { retryable } = (error ?? {}) as { retryable?: unknown };
+    return new LedgerBackendError(operation, name, { cause: error, mutation, retryable: retryable === true });
   }
 
   async *#iterate<T>(

@@ -68,12 +68,7 @@ class PrefixLedgerDriver implements LedgerDriver {
   }
 
   async changed(name: string, tip: number, options: { readonly signal: AbortSignal }): Promise<void> {
-    await this.#renaming(name, async (full) => {
-      for await (const record of this.#inner.follow(full, { from: tip + 1, signal: options.signal })) {
-        void record;
-        return;
-      }
-    });
+    await this.#renaming(name, (full) => this.#inner.changed(full, tip, options));
   }
 
   async tip(name: string, options: LedgerDriverOptions): Promise<number> {
