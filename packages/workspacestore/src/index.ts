@@ -8,6 +8,13 @@ export type {
   SnapshotResult,
   SnapshotStats,
 } from './capture-options.js';
+export type {
+  CollectCounts,
+  CollectOptions,
+  CollectProgress,
+  CollectReport,
+  Explanation,
+} from './collection.js';
 export {
   AmbiguousRefError,
   ArchiveEntryError,
@@ -40,6 +47,7 @@ export type { WriterSession } from './internal/record.js';
 export type { ListRow } from './internal/tree-rows.js';
 export { defaultLimits, type LimitName, type Limits } from './limits.js';
 export { type ContentKey, InvalidRefError, parseRef, type Ref, type RefRule, tryParseRef } from './ref.js';
+export { type RetentionCandidate, type RetentionPolicy, retain } from './retention.js';
 export type {
   EntryKind,
   LiveEntry,

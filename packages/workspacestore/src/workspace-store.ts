@@ -1,8 +1,9 @@
-import { type Clock, DisposalStack, type Random, throwIfAborted } from '@holdfast/base';
+import { type Clock, DisposalStack, type Random, randomHex, throwIfAborted } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 import type { FileSystem } from '@holdfast/durable';
 
 import type { CaptureOptions, ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
+import type { CollectOptions, CollectReport, Explanation } from './collection.js';
 import {
   AmbiguousRefError,
   EntryNotFoundError,
@@ -10,9 +11,11 @@ import {
   RefNotFoundError,
   WorkspaceClosedError,
 } from './errors.js';
+import { collectGarbage } from './internal/collect.js';
 import { contentOf, fetchContents, type WantedFile } from './internal/content-fetch.js';
 import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy.js';
 import { diffSnapshots, diffTrees } from './internal/diff.js';
+import { explainRef } from './internal/explain.js';
 import { type Compression, canCompress } from './internal/frame-codec.js';
 import { type Materialized, type MaterializeOptions, materializeTree } from './internal/materialize.js';
 import { keyBytes } from './internal/object-key.js';
@@ -26,6 +29,7 @@ import { openSnapshot, type StoreContext } from './internal/store-context.js';
 import { readTree } from './internal/tree-reading.js';
 import { type ListRow, TreeRows, toListRow } from './internal/tree-rows.js';
 import { verifyStore } from './internal/verify.js';
+import { forgetWriter } from './internal/writer-logs.js';
 import type { Limits } from './limits.js';
 import { InvalidRefError, parseRef, type Ref, refOfRootKey, tryParseRef } from './ref.js';
 import type { LiveTree, Tree, TreeEntry } from './tree.js';
@@ -238,6 +242,31 @@ export class WorkspaceStore implements AsyncDisposable {
   async verify(subject: VerifySubject, options: VerifyOptions = {}): Promise<VerifyReport> {
     const checked = subject === 'all' ? subject : parseRef(subject);
     return await this.#run(options, () => verifyStore(this.#context, checked, options));
+  }
+
+  /**
+   * Deletes what no live ref, no unreleased commit and no running writer needs. Safe beside snapshots, restores and other
+   * collections in any process. Point of no return: its decision is durable; an abort before that deletes nothing.
+   * @throws CollectError naming the step; nothing was deleted unless the step is `delete`.
+   */
+  async collect(options: CollectOptions): Promise<CollectReport> {
+    return await this.#run(options, () => collectGarbage(this.#context, options));
+  }
+
+  /** Tells which records keep a snapshot in the store. */
+  async explain(ref: Ref, options: SignalOptions = {}): Promise<Explanation> {
+    const checked = parseRef(ref);
+    return await this.#run(options, () => explainRef(this.#context, checked, options));
+  }
+
+  /**
+   * Ends the log of a writer that will never come back and gives up the commits that it still holds. Returns the number
+   * of slots deleted.
+   */
+  async forgetWriter(writer: string, options: SignalOptions = {}): Promise<number> {
+    if (!/^[0-9a-f]{32}$/.test(writer)) throw new TypeError('writer: expected 32 hex digits');
+    const collection = randomHex(this.#context.random, 16);
+    return await this.#run(options, () => forgetWriter(this.#context.blobs, writer, collection, options));
   }
 
   /** Tells whether the store has a record of the ref. */

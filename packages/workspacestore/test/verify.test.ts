@@ -115,7 +115,7 @@ describe('reading a damaged store', () => {
       Buffer.from(stored.get(record) as Uint8Array).toString(),
     )?.[1];
     const newer = [...stored.keys()].find(
-      (key) => /^archives/.test(key) && !key.endsWith(oldName as string),
+      (key) => key.startsWith('archives') && !key.endsWith(oldName as string),
     ) as string;
     const bad = new Map(stored);
     const bytes = (stored.get(newer) as Uint8Array).slice();

@@ -112,12 +112,13 @@ async function startingPoint(
   options: SnapshotOptions,
 ): Promise<StartingPoint> {
   const committed = state?.committed;
-  const known = committed === undefined ? new ObjectTable() : without(committed.closure, avoid);
+  const known =
+    committed === undefined ? new ObjectTable() : await without(context, committed.closure, avoid, options);
   if (base === undefined) return { closure: known, hold: undefined };
   if (base === committed?.ref) return { closure: known, hold: avoid.size > 0 ? undefined : committed.hold };
   try {
     const opened = await openSnapshot(context, base, options);
-    const closure = without(opened.table, avoid);
+    const closure = await without(context, opened.table, avoid, options);
     for (const archive of known.archives) closure.add(archive);
     return { closure, hold: avoid.size > 0 ? undefined : holdOf(opened.record.writer, opened.record.slot) };
   } catch (error) {
@@ -127,11 +128,28 @@ async function startingPoint(
   }
 }
 
-/** Leaves out archives that may not be relied on, so that what was in them is uploaded again. */
-function without(closure: ObjectTable, avoid: ReadonlySet<string>): ObjectTable {
+/**
+ * Leaves out archives that may not be relied on, so that what was in them is uploaded again; where a forward says that
+ * all of it is in another archive, that one takes the place.
+ */
+async function without(
+  context: StoreContext,
+  closure: ObjectTable,
+  avoid: ReadonlySet<string>,
+  options: SnapshotOptions,
+): Promise<ObjectTable> {
   if (!closure.archives.some((archive) => avoid.has(archive.ref.name))) return closure;
   const rest = new ObjectTable();
-  for (const archive of closure.archives) if (!avoid.has(archive.ref.name)) rest.add(archive);
+  for (const archive of closure.archives) {
+    if (!avoid.has(archive.ref.name)) rest.add(archive);
+  }
+  for (const archive of closure.archives) {
+    if (!avoid.has(archive.ref.name)) continue;
+    const target = await context.archives.forward(archive.ref.name, options);
+    if (target === undefined || avoid.has(target.name)) continue;
+    const opened = await context.archives.open(target, options);
+    if (opened !== undefined) rest.add(opened);
+  }
   return rest;
 }
 
