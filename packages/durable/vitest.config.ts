@@ -4,5 +4,5 @@ import { sourceConditions } from '../../vitest.shared.js';
 
 export default defineProject({
   ...sourceConditions,
-  test: { name: 'durable', include: ['test/**/*.test.ts'], testTimeout: 60_000 },
+  test: { name: 'durable', include: ['test/**/*.test.ts'] },
 });

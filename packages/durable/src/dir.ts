@@ -130,9 +130,9 @@ export class Dir implements Disposable {
     this.fileSystem.chmod(this.#hold.use('chmod').changeable, mode);
   }
 
-  /** Changes the mode of a child that need not be openable; `ELOOP` for a symlink. */
-  chmodAt(name: EntryName, mode: number): void {
-    this.fileSystem.chmodAt(this.#hold.use('chmodAt').changeable, entryNameBytes(name), mode);
+  /** Changes the mode of a child that need not be openable; `ELOOP` for a symlink, with `only` `ENOTDIR` for files. */
+  chmodAt(name: EntryName, mode: number, only?: 'directory'): void {
+    this.fileSystem.chmodAt(this.#hold.use('chmodAt').changeable, entryNameBytes(name), mode, only);
   }
 
   /**

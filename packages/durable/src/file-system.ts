@@ -45,8 +45,11 @@ export interface FileSystem {
   write(file: FileHandle, bytes: Uint8Array, position: number): void;
   truncate(file: FileHandle, size: number): void;
   chmod(handle: DirHandle | FileHandle, mode: number): void;
-  /** Changes the mode of a child that need not be openable; `ELOOP` for a symlink. */
-  chmodAt(dir: DirHandle, name: Uint8Array, mode: number): void;
+  /**
+   * Changes the mode of a child that need not be openable; `ELOOP` for a symlink. With `only`, `ENOTDIR` for anything
+   * that is no directory: a name may have been swapped for a hard link to a file that is none of our business.
+   */
+  chmodAt(dir: DirHandle, name: Uint8Array, mode: number, only?: 'directory'): void;
   /** Clones or copies the whole content of one open file into another empty one; reports which it was. */
   copyContent(from: FileHandle, to: FileHandle, how: 'clone-only' | 'clone-or-copy'): 'cloned' | 'copied';
 

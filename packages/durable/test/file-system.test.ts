@@ -139,6 +139,10 @@ onEveryDisk('file system', (disk, kind) => {
     expect(errnoOf(() => dir.openFile('to-file'))).toBe('ELOOP');
     expect(errnoOf(() => dir.openFile('to-file', 'read-write'))).toBe('ELOOP');
     expect(errnoOf(() => dir.chmodAt('to-file', 0o777))).toBe('ELOOP');
+    expect(errnoOf(() => dir.chmodAt('file', 0o777, 'directory'))).toBe('ENOTDIR');
+    dir.chmodAt('real', 0o750, 'directory');
+    expect(dir.lstat('real')?.mode).toBe(0o750);
+    expect(dir.lstat('file')?.mode).toBe(0o600);
     expect(dir.lstat('to-file')?.kind).toBe('symlink');
     expect(Buffer.from(dir.readlink('to-file')).toString()).toBe('file');
     dir.link('to-file', dir, 'second');

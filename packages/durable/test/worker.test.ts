@@ -14,9 +14,11 @@ onRealDisks('a worker', (disk) => {
       workerData: disk().path,
       execArgv: [],
     });
-    const [answer] = (await once(worker, 'message')) as [unknown];
-    await once(worker, 'exit');
-    expect(answer).toEqual({ created: true, removed: true });
+    const exited = once(worker, 'exit');
+    const answers: unknown[] = [];
+    worker.on('message', (answer) => answers.push(answer));
+    expect(await exited).toEqual([0]);
+    expect(answers[0]).toEqual({ created: true, removed: true });
     expect(readTree(disk().fileSystem, disk().path)).toEqual({
       'from-worker': 'file 600 "x"',
       kept: 'file 600 "x"',

@@ -123,10 +123,10 @@ function moveUp(dir: Dir, name: Uint8Array, top: Dir, flatName: Uint8Array): voi
   try {
     dir.rename(name, top, flatName);
   } catch (error) {
-    if (!FileSystemError.is(error) || (error.errno !== 'EACCES' && error.errno !== 'EPERM')) throw error;
+    if (!FileSystemError.is(error) || error.errno !== 'EACCES') throw error;
     // Moving a directory to another parent writes its "..": both it and its old parent must be writable.
     openUp(dir);
-    dir.chmodAt(name, 0o700);
+    dir.chmodAt(name, 0o700, 'directory');
     dir.rename(name, top, flatName);
   }
 }
@@ -136,7 +136,7 @@ function openForDeletion(parent: Dir, name: Uint8Array): Dir {
     return parent.openDir(name);
   } catch (error) {
     if (!FileSystemError.is(error) || error.errno !== 'EACCES') throw error;
-    parent.chmodAt(name, 0o700);
+    parent.chmodAt(name, 0o700, 'directory');
     return parent.openDir(name);
   }
 }

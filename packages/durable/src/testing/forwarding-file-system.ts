@@ -126,8 +126,8 @@ export abstract class ForwardingFileSystem implements FileSystem {
     this.#call('chmod', this.#path(handle), () => this.#inner.chmod(handle, mode));
   }
 
-  chmodAt(dir: DirHandle, name: Uint8Array, mode: number): void {
-    this.#call('chmodAt', this.#child(dir, name), () => this.#inner.chmodAt(dir, name, mode));
+  chmodAt(dir: DirHandle, name: Uint8Array, mode: number, only?: 'directory'): void {
+    this.#call('chmodAt', this.#child(dir, name), () => this.#inner.chmodAt(dir, name, mode, only));
   }
 
   copyContent(from: FileHandle, to: FileHandle, how: 'clone-only' | 'clone-or-copy'): 'cloned' | 'copied' {

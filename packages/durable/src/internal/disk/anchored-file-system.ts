@@ -5,7 +5,14 @@ import { encodePathText } from '@holdfast/base';
 import { absolutePathBytes } from '../../absolute-path.js';
 import { checkEntryName } from '../../entry-name.js';
 import type { DirHandle } from '../../file-system.js';
-import { childFailure, DiskFileSystem, directoryFlags, failure, live } from './disk-file-system.js';
+import {
+  childFailure,
+  DiskFileSystem,
+  directoryFlags,
+  failure,
+  live,
+  refuseMode,
+} from './disk-file-system.js';
 import { asDir, DiskDir, type DiskFile } from './disk-handle.js';
 
 // Not in `fs.constants`; the same value on every Linux architecture that Node runs on.
@@ -45,16 +52,14 @@ export class AnchoredFileSystem extends DiskFileSystem {
     }
   }
 
-  chmodAt(dir: DirHandle, name: Uint8Array, mode: number): void {
+  chmodAt(dir: DirHandle, name: Uint8Array, mode: number, only?: 'directory'): void {
     const parent = asDir(dir);
     const path = this.at(parent, name);
     try {
       // A node without any permission cannot be opened for reading, but its place can be held, looked at and changed.
       const place = fs.openSync(path, O_PATH | fs.constants.O_NOFOLLOW);
       try {
-        if (fs.fstatSync(place).isSymbolicLink()) {
-          throw Object.assign(new Error('a symlink has no mode'), { code: 'ELOOP', syscall: 'chmod' });
-        }
+        refuseMode(fs.fstatSync(place), only);
         fs.chmodSync(`${this.#descriptors}${place}`, mode);
       } finally {
         fs.closeSync(place);

@@ -32,7 +32,7 @@ export abstract class DiskFileSystem implements FileSystem {
 
   abstract openRoot(path: string | Uint8Array): DirHandle;
   abstract openDir(dir: DirHandle, name: Uint8Array): DirHandle;
-  abstract chmodAt(dir: DirHandle, name: Uint8Array, mode: number): void;
+  abstract chmodAt(dir: DirHandle, name: Uint8Array, mode: number, only?: 'directory'): void;
   abstract mountId(dir: DirHandle): string | undefined;
 
   /** The path that addresses a child; checks name and handle. */
@@ -317,6 +317,17 @@ function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('syscall' in error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : undefined;
+}
+
+/** Throws when a node must not get a new mode by its name. */
+export function refuseMode(stats: fs.Stats, only: 'directory' | undefined): void {
+  if (stats.isSymbolicLink()) throw systemError('chmod', 'ELOOP');
+  if (only === 'directory' && !stats.isDirectory()) throw systemError('chmod', 'ENOTDIR');
+}
+
+/** An error like those of the system, to be wrapped like them. */
+export function systemError(syscall: string, code: string): Error {
+  return Object.assign(new Error(`${code}: ${syscall}`), { code, syscall });
 }
 
 /** Windows cannot open a directory for syncing: its directories have no descriptor here. */

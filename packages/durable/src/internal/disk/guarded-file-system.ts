@@ -6,7 +6,15 @@ import { absolutePathBytes } from '../../absolute-path.js';
 import { checkEntryName } from '../../entry-name.js';
 import { FileSystemError } from '../../errors.js';
 import type { DirHandle } from '../../file-system.js';
-import { childFailure, DiskFileSystem, directoryFlags, failure, live } from './disk-file-system.js';
+import {
+  childFailure,
+  DiskFileSystem,
+  directoryFlags,
+  failure,
+  live,
+  refuseMode,
+  systemError,
+} from './disk-file-system.js';
 import { asDir, DiskDir } from './disk-handle.js';
 
 const bigintStat = { bigint: true } as const;
@@ -53,11 +61,11 @@ export class GuardedFileSystem extends DiskFileSystem {
     return opened;
   }
 
-  chmodAt(dir: DirHandle, name: Uint8Array, mode: number): void {
+  chmodAt(dir: DirHandle, name: Uint8Array, mode: number, only?: 'directory'): void {
     const parent = asDir(dir);
     const path = this.at(parent, name);
     try {
-      if (fs.lstatSync(path).isSymbolicLink()) throw systemError('chmod', 'ELOOP');
+      refuseMode(fs.lstatSync(path), only);
       fs.chmodSync(path, mode);
     } catch (error) {
       throw childFailure('chmod', parent, name, error);
@@ -110,8 +118,4 @@ export class GuardedFileSystem extends DiskFileSystem {
 
 function withoutSlash(prefix: Buffer): Buffer {
   return prefix.length === 1 ? prefix : prefix.subarray(0, -1);
-}
-
-function systemError(syscall: string, code: string): Error {
-  return Object.assign(new Error(`${code}: ${syscall}`), { code, syscall });
 }

@@ -142,10 +142,11 @@ export class ModelFileSystem implements FileSystem {
     this.#setMode(found, mode);
   }
 
-  chmodAt(dir: DirHandle, name: Uint8Array, mode: number): void {
+  chmodAt(dir: DirHandle, name: Uint8Array, mode: number, only?: 'directory'): void {
     const located = this.#at('chmodAt', dir, name);
     const node = this.#existing(located);
     if (node.kind === 'symlink') throw located.failure('ELOOP');
+    if (only === 'directory' && node.kind !== 'directory') throw located.failure('ENOTDIR');
     this.#report('chmodAt', dir, name);
     this.#setMode(this.state.node(node.ino), mode);
   }
