@@ -1,7 +1,14 @@
-import { fsLeaserHarness, memoryLeaserHarness, testLeaser, verifyLeaser } from '@holdfast/lease/testing';
+import { ModelFileSystem } from '@holdfast/durable/testing';
+import {
+  fsLeaserHarness,
+  memoryLeaserHarness,
+  prefixedLeaserHarness,
+  secondViewLeaserHarness,
+  testLeaser,
+  verifyLeaser,
+} from '@holdfast/lease/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { prefixedHarness } from './prefixed-harness.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
 const temporary = temporaryDirectory();
@@ -9,11 +16,20 @@ afterAll(() => {
   temporary.remove();
 });
 
-testLeaser({ describe, it }, memoryLeaserHarness());
-testLeaser({ describe, it }, prefixedHarness(memoryLeaserHarness()));
-testLeaser({ describe, it }, fsLeaserHarness(temporary.make()));
-testLeaser({ describe, it }, prefixedHarness(fsLeaserHarness(temporary.make())));
-testLeaser({ describe, it }, fsLeaserHarness(temporary.make(), { scope: 'process' }));
+const inMemory = (): { fileSystem: ModelFileSystem } => ({ fileSystem: new ModelFileSystem() });
+
+for (const harness of [
+  memoryLeaserHarness(),
+  prefixedLeaserHarness(memoryLeaserHarness()),
+  secondViewLeaserHarness(memoryLeaserHarness()),
+  fsLeaserHarness(temporary.make(), { adapter: 'fs on the disk' }),
+  fsLeaserHarness('/leases', { ...inMemory(), adapter: 'fs in memory' }),
+  prefixedLeaserHarness(fsLeaserHarness('/leases', inMemory())),
+  secondViewLeaserHarness(fsLeaserHarness('/leases', inMemory())),
+  fsLeaserHarness('/leases', { ...inMemory(), scope: 'process' }),
+]) {
+  testLeaser({ describe, it }, harness);
+}
 
 describe('the report', () => {
   it('says in one line what was checked', async () => {

@@ -1,5 +1,5 @@
 import { idleClauses, runMutants } from '@holdfast/base/testing';
-import { leaserSuite, verifyLeaser } from '@holdfast/lease/testing';
+import { leaserSuite, secondViewLeaserHarness, verifyLeaser } from '@holdfast/lease/testing';
 import { describe, expect, it } from 'vitest';
 
 import { referenceHarness } from './mutants/reference.js';
@@ -33,4 +33,15 @@ describe('the suite', () => {
     expect(missed, 'mutants that were not killed by the clause that is there for them').toEqual([]);
     expect(idleClauses(leaserSuite, verdicts), 'clauses that killed nothing').toEqual(justified);
   }, 120_000);
+
+  it('sees more through two views in turn', async () => {
+    const mutant = mutants.find(({ name }) => name === 'keeps every view to itself');
+    const raw = referenceHarness('alone', mutant);
+    const killed = async (harness: typeof raw): Promise<string[]> =>
+      (await verifyLeaser(harness)).cases
+        .filter(({ outcome }) => outcome === 'failed')
+        .map(({ clause }) => clause);
+    expect(await killed(raw)).not.toContain('2.2');
+    expect(await killed(secondViewLeaserHarness(raw))).toContain('2.2');
+  });
 });

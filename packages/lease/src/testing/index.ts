@@ -1,3 +1,4 @@
+export { prefixedLeaserHarness, secondViewLeaserHarness } from './derived-harnesses.js';
 export { type FsLeaserHarnessOptions, fsLeaserHarness } from './fs-harness.js';
 export type { LeaserHarness } from './harness.js';
 export { memoryLeaserHarness } from './memory-harness.js';
