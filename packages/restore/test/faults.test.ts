@@ -115,7 +115,7 @@ async function explore(
             WorkspaceRestoreError.is(error) ||
               ScratchUnavailableError.is(error) ||
               'errno' in (error as object),
-            `typed: ${String(error)}`,
+            `typed: ${(error as Error).message}`,
           );
           assert.deepEqual(readTree(fileSystem, root), before);
           assert.notEqual(last, 'restored');

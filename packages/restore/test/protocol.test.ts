@@ -54,7 +54,7 @@ async function kindOf(attempt: Promise<unknown>): Promise<string | undefined> {
     (caught: unknown) => caught,
   );
   if (error === undefined) return undefined;
-  return WorkspaceRestoreError.is(error) ? error.kind : `not a restore error: ${String(error)}`;
+  return WorkspaceRestoreError.is(error) ? error.kind : `not a restore error: ${(error as Error).message}`;
 }
 
 describe('the journal', () => {

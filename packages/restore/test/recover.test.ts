@@ -38,8 +38,6 @@ import { type Bench, bench, inertLock } from './support/bench.js';
 
 const dead: RecoverOptions = { isAlive: () => 'dead' };
 
-class Killed extends Error {}
-
 /** Stops a strategy in the middle, as a kill would: nothing of the ending runs. */
 function killedAt(
   strategy: RestoreStrategy,
@@ -107,7 +105,7 @@ async function interrupted(
     b.journal.failOn = undefined;
   } else {
     const dying = killedAt(strategy, step) as RestoreStrategy & { whenKilled: Promise<void> };
-    void b.restore(wanted, { strategy: dying, owner: { pid: 7 } });
+    b.restore(wanted, { strategy: dying, owner: { pid: 7 } }).catch(() => undefined);
     await dying.whenKilled;
   }
   const state = (): string => {

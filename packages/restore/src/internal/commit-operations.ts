@@ -13,6 +13,15 @@ import { RootWalker } from './root-walker.js';
 import { isUntouched } from './signature.js';
 import type { ReconcileState, SecuredNode } from './undo-record.js';
 
+// How far a commit came, for an undo in the same process: what was never applied needs nothing back, whatever somebody
+// else made of it meanwhile. Another process cannot know, and goes by what it finds.
+const reached = new WeakMap<Dir, number>();
+
+/** The number of the last operation that was applied with this `work`; -1 for none, `undefined` when nobody knows. */
+export function lastApplied(work: Dir): number | undefined {
+  return reached.get(work);
+}
+
 /**
  * Pass 2: applies the operations in their order. Every step looks at the node that it takes away and refuses one that is
  * not what pass 1 secured.
@@ -38,12 +47,14 @@ export class OperationCommitter {
   // 2. Unlink, rmdir, mkdir, put, in the order of the operations; modes of files.
   // 3. Modes of directories, deepest first, each with the sync of its names.
   async run(): Promise<void> {
+    reached.set(this.#context.work, -1);
     for (const { key, mode } of this.#state.locked) {
       unlock(this.#walker.directory(key));
       this.#touched.set(key, mode);
     }
     for (const operation of this.#context.operations) {
       await this.#apply(operation);
+      reached.set(this.#context.work, operation.number);
       await this.#context.pause();
     }
     await this.#finishDirectories();

@@ -3,6 +3,7 @@ import type { Dir } from '@holdfast/durable';
 import { UndoTaintedError, WorkspaceRestoreError } from '../errors.js';
 import type { Operation } from '../operation.js';
 import type { StrategyContext } from '../strategy.js';
+import { lastApplied } from './commit-operations.js';
 import { canUnlock, unlock, unlockedMode } from './locked-directories.js';
 import { NodeRecognizer, type Standing } from './node-recognizer.js';
 import { compareKeys, depthOf, parentKey, pathKey } from './path-key.js';
@@ -82,7 +83,7 @@ export class OperationUndoer {
       await this.#context.pause();
       const node = this.#secured.get(operation.number);
       const verdict = await this.#judge(operation, node);
-      if (verdict === 'foreign') blocked.push(shownPath(operation.path));
+      if (verdict === 'foreign' && this.#wasApplied(operation)) blocked.push(shownPath(operation.path));
       if (verdict === 'restore' && node !== undefined) await this.#prove(operation, node);
     }
     if (blocked.length === 0) return;
@@ -114,6 +115,11 @@ export class OperationUndoer {
         ? await this.#recognizer.isNew(standing, operation)
         : this.#made.has(key) && standing.stat.kind === 'directory';
     return isOurs ? 'restore' : 'foreign';
+  }
+
+  #wasApplied({ number }: Operation): boolean {
+    const last = lastApplied(this.#context.work);
+    return last === undefined || number <= last;
   }
 
   async #isPut(key: string, standing: Standing): Promise<boolean> {

@@ -1,1 +1,3 @@
 export { type DefinedNode, type DefineOptions, MemorySource } from './memory-source.js';
+export type { StrategyDisk, StrategyHarness } from './strategy-harness.js';
+export { strategyContract, testStrategy, verifyStrategy } from './strategy-suite.js';
