@@ -114,7 +114,7 @@ export class MemoryBlobsDriver implements BlobsDriver {
     this.#enter(options);
     const stored = this.#objects.get(key);
     if (stored === undefined) throw new BlobNotFoundError(key);
-    const { size } = { size: stored.bytes.length };
+    const size = stored.bytes.length;
     const { start, end } = options.range ?? { start: 0, end: size };
     if (end > size) throw new BlobRangeError(key, { start, end }, size);
     let open = true;

@@ -227,6 +227,29 @@ describe('a reader', () => {
     expect(storage.held).toBe(0);
   });
 
+  it('whose driver fails to free it says so, unless something else had failed before', async () => {
+    const cause = new Error('cannot close');
+    const cannotClose = async (): Promise<void> => {
+      await Promise.reject(cause);
+    };
+    const store = storeWith((right) => ({
+      get: async (key, options) => ({ ...(await right.get(key, options)), close: cannotClose }),
+    }));
+    await store.put('k', bytes);
+    await expect(store.getBytes('k')).rejects.toMatchObject({
+      code: 'BLOBS_BACKEND',
+      operation: 'read',
+      cause,
+    });
+    const controller = new AbortController();
+    const iterator = (await store.get('k', { signal: controller.signal }))[Symbol.asyncIterator]();
+    await iterator.next();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await expect(iterator.next()).rejects.toBe(reason);
+    await store.close();
+  });
+
   it('that was closed says so', async () => {
     const store = memoryBlobs();
     await store.put('k', bytes);

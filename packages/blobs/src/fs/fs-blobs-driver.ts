@@ -77,7 +77,7 @@ export class FsBlobsDriver implements BlobsDriver {
         } catch (error) {
           // A sweep removed an empty directory, or this put's temporary file, under our feet: nothing became visible.
           if (!isMissing(error) || attempt === pathAttempts) throw error;
-          this.#directories.absent();
+          this.#directories.assertRootThere();
         }
       }
     });
@@ -147,8 +147,13 @@ export class FsBlobsDriver implements BlobsDriver {
     this.#assertOpen();
     const { objects, listWindow } = this.#parts;
     try {
-      this.#directories.absent();
-      yield* listObjects(objects, prefix, { window: listWindow, pacer: new Pacer(), signal: options.signal });
+      yield* listObjects(objects, prefix, {
+        window: listWindow,
+        pacer: new Pacer(),
+        signal: options.signal,
+      });
+      // A root that disappears looks empty: that is not the end of a list.
+      this.#directories.assertRootThere();
     } catch (error) {
       throw fsFailure(error, 'list', prefix);
     }

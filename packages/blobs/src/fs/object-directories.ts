@@ -53,10 +53,15 @@ export class ObjectDirectories {
     return current;
   }
 
-  /** Confirms that what was not found is absent, and not merely out of reach. */
+  /** What is not found below a root that is still there is absent; what is not found because it is gone, is not. */
   absent(): undefined {
-    if (this.#root.stat().nlink === 0) throw new RootGoneError();
+    this.assertRootThere();
     return undefined;
+  }
+
+  /** @throws RootGoneError when the root was removed from under this store. */
+  assertRootThere(): void {
+    if (this.#root.stat().nlink === 0) throw new RootGoneError();
   }
 
   /**

@@ -96,10 +96,7 @@ async function open(path: Uint8Array, options: FsBlobsOptions): Promise<FsBlobsD
   });
   try {
     if ((objects.stat().mode & 0o077) !== 0) objects.chmod(0o700);
-    if (isSweepDue(root, clock, temporaryAgeMilliseconds)) {
-      await driver.sweep({ signal });
-      await replaceFile(root, sweptName, new TextEncoder().encode(`${clock.now()}\n`), { random });
-    }
+    if (isSweepDue(root, clock, temporaryAgeMilliseconds)) await sweepAndMark(root, driver, options);
     return driver;
   } catch (error) {
     await driver.close();
@@ -116,6 +113,17 @@ async function settleFormat(root: Dir, random: Random, signal: AbortSignal | und
       : readFile(root, formatName, { maxBytes: 4096 }));
   if (found === undefined || !equalBytes(found, wanted)) {
     throw new BlobsUnsupportedError(format.trim(), new TextDecoder().decode(found).trim().slice(0, 100));
+  }
+}
+
+/** A store must open on a disk that is full or read-only: what fails here is tried again at the next opening. */
+async function sweepAndMark(root: Dir, driver: FsBlobsDriver, options: FsBlobsOptions): Promise<void> {
+  const { signal, clock = systemClock, random = systemRandom } = options;
+  try {
+    await driver.sweep({ signal });
+    await replaceFile(root, sweptName, new TextEncoder().encode(`${clock.now()}\n`), { random });
+  } catch {
+    throwIfAborted(signal);
   }
 }
 

@@ -47,8 +47,11 @@ export function pullStream<T, U>(plan: PullPlan<T, U>): PullStream<U> {
     return closing;
   };
   const subscription = onAbort(operation.signal, () => {
-    // A request in flight sees the abort itself and closes after the driver has let go.
-    if (!pulling) close().catch(() => undefined);
+    // Not at once: a signal that is aborted already calls this before there is a subscription to dispose.
+    Promise.resolve()
+      // A request in flight sees the abort itself and closes after the driver has let go.
+      .then(async () => (pulling ? undefined : await close()))
+      .catch(() => undefined);
   });
 
   async function pull(): Promise<IteratorResult<T>> {
@@ -68,6 +71,7 @@ export function pullStream<T, U>(plan: PullPlan<T, U>): PullStream<U> {
   }
 
   async function* values(): AsyncGenerator<U, void, undefined> {
+    let failed = false;
     try {
       for (let step = await pull(); step.done !== true; step = await pull()) {
         const value = plan.convert(step.value);
@@ -75,12 +79,16 @@ export function pullStream<T, U>(plan: PullPlan<T, U>): PullStream<U> {
       }
       plan.finish();
     } catch (error) {
-      await close().catch(() => undefined);
+      failed = true;
       throw error;
     } finally {
-      await close().catch((error: unknown) => {
-        throw plan.translate(error);
-      });
+      try {
+        await close();
+      } catch (error) {
+        // A stream that failed and cannot be freed either has one failure that matters: the first.
+        // oxlint-disable-next-line no-unsafe-finally
+        if (!failed) throw plan.translate(error);
+      }
     }
   }
   const generator = values();
