@@ -26,9 +26,8 @@ const assistant = defineLoop({
 });
 
 const local = await openLocal(home);
-const rig = defineRig({
+const rig = defineRig(local.fragment, {
   loops: [assistant],
-  sessionStore: local.sessions,
   workspace: exclusiveWorkspace(local.store, root, local.leaser),
   snapshots: { trigger: 'turn-done', priority: 'required' },
 });

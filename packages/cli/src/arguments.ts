@@ -146,3 +146,24 @@ export function parseChoice<T extends string>(text: string, option: string, choi
   }
   return found;
 }
+
+/** A duration with its unit (`90s`, `15m`, `36h`, `7d`), in milliseconds. */
+export function parseDuration(text: string, option: string): number {
+  const match = /^(\d+)(ms|s|m|h|d)$/.exec(text);
+  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+  const value = match === null ? Number.NaN : Number(match[1]) * (units[match[2] ?? ''] ?? Number.NaN);
+  if (!Number.isSafeInteger(value)) {
+    throw new UsageError(
+      `option --${option}: ${quote(text)} is not a duration; write for example 90s, 36h or 7d`,
+    );
+  }
+  return value;
+}
+
+/** A whole number of at least 0. */
+export function parseCount(text: string, option: string): number {
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new UsageError(`option --${option}: ${quote(text)} is not a whole number`);
+  }
+  return Number(text);
+}

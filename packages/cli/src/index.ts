@@ -10,11 +10,13 @@ export { type CommandIo, type InputStream, Interrupted, type OutputStream } from
 export { type RunOptions, runCommand } from './run.js';
 export type {
   LocalCaptureOptions,
+  LocalCollectOptions,
   LocalRestoreOptions,
   LocalRoot,
   LocalSnapshotOptions,
   LocalStack,
   OpenLocal,
   OpenRootOptions,
+  RefHolder,
 } from './stack.js';
 export { printable } from './text.js';

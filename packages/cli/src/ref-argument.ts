@@ -1,5 +1,7 @@
 import type { Ref } from '@holdfast/workspacestore';
 
+import { UsageError } from './errors.js';
+import type { SessionAccess } from './session-access.js';
 import type { LocalStack } from './stack.js';
 
 /**
@@ -8,4 +10,21 @@ import type { LocalStack } from './stack.js';
  */
 export async function resolveRef(stack: LocalStack, text: string): Promise<Ref> {
   return await stack.store.resolve(text);
+}
+
+/**
+ * The same for a session, which also has `@last` (its newest checkpoint) and `@prev` (the newest one that differs from
+ * it).
+ */
+export async function resolveSessionRef(
+  stack: LocalStack,
+  access: SessionAccess,
+  text: string,
+): Promise<Ref> {
+  if (!text.startsWith('@')) return await resolveRef(stack, text);
+  if (text !== '@last' && text !== '@prev') throw new UsageError(`${text}: write @last, @prev or a ref`);
+  const refs = (await access.checkpoints()).map(({ ref }) => ref).reverse();
+  const found = text === '@last' ? refs[0] : refs.find((ref) => ref !== refs[0]);
+  if (found === undefined) throw new UsageError(`${text}: the session has no such checkpoint`);
+  return found;
 }

@@ -99,23 +99,7 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
 }
 
 /** Specified commands that are not built yet: refused as such instead of being called unknown. */
-const plannedCommands: readonly string[] = [
-  'maintain',
-  'diff',
-  'verify',
-  'gc',
-  'explain',
-  'export',
-  'import',
-  'session new',
-  'session checkpoint',
-  'session restore',
-  'session rewind',
-  'session undo',
-  'run',
-  'hook',
-  'mcp',
-];
+const plannedCommands: readonly string[] = ['maintain', 'export', 'import', 'run', 'hook', 'mcp'];
 
 function overview(): string {
   const width = Math.max(...commands.map((command) => command.spec.name.length));

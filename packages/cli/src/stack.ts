@@ -1,6 +1,15 @@
 import type { SessionStore } from '@holdfast/journal';
+import type { Leaser } from '@holdfast/lease';
 import type { RecoveryResult, RestorePlan, RestoreReceipt } from '@holdfast/restore';
-import type { Ref, SnapshotProgress, SnapshotResult, WorkspaceStore } from '@holdfast/workspacestore';
+import type { RigFragment } from '@holdfast/rig';
+import type {
+  CollectReport,
+  Ref,
+  RetentionPolicy,
+  SnapshotProgress,
+  SnapshotResult,
+  WorkspaceStore,
+} from '@holdfast/workspacestore';
 
 /** The assembled embedded stack that the commands run on. The umbrella package injects how it is opened. */
 export interface LocalStack extends AsyncDisposable {
@@ -8,12 +17,38 @@ export interface LocalStack extends AsyncDisposable {
   readonly home: string;
   readonly store: WorkspaceStore;
   readonly sessions: SessionStore;
+  readonly leaser: Leaser;
+  /** What a rig over this home needs besides loops and a workspace. */
+  readonly fragment: RigFragment;
   /**
    * Takes the root's lease, recovers an interrupted restore of it and opens its local journal.
    * What recovery did is in `recovered` of the result.
    */
   openRoot(root: string, options?: OpenRootOptions): Promise<LocalRoot>;
+  /**
+   * Deletes what no session and no root of this home needs. Fails closed: when a journal cannot be read, nothing is
+   * deleted; a home without any journal keeps everything.
+   */
+  collect(options?: LocalCollectOptions): Promise<CollectReport>;
+  /** Yields the journals of this home that need a ref. */
+  holdersOf(ref: Ref, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<RefHolder>;
   close(): Promise<void>;
+}
+
+/** A journal that needs a ref. */
+export interface RefHolder {
+  readonly kind: 'session' | 'root';
+  readonly id: string;
+  /** A session's title; a root's path. */
+  readonly title: string | undefined;
+}
+
+export interface LocalCollectOptions {
+  /** Absent: every ref that a journal names stays. */
+  readonly retention?: RetentionPolicy | undefined;
+  readonly graceMs?: number | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface OpenRootOptions {

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isAbsolute, join } from 'node:path';
 
 import { runCommand } from '@holdfast/cli';
 
@@ -9,7 +10,14 @@ import { processIo } from './process-io.js';
 export async function main(words: readonly string[]): Promise<number> {
   const io = processIo();
   try {
-    return await runCommand(words, { io, openLocal, version: packageVersion() });
+    const runtime = io.env['XDG_RUNTIME_DIR'];
+    const runtimeDirectory =
+      runtime !== undefined && isAbsolute(runtime) ? join(runtime, 'holdfast') : undefined;
+    return await runCommand(words, {
+      io,
+      openLocal: (home, options) => openLocal(home, { ...options, runtimeDirectory }),
+      version: packageVersion(),
+    });
   } finally {
     io[Symbol.dispose]();
   }

@@ -1,7 +1,15 @@
 import { realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { type Clock, DisposalStack, type Random, throwIfAborted } from '@holdfast/base';
+import {
+  type Clock,
+  DisposalStack,
+  type Random,
+  sha256Hex,
+  systemClock,
+  throwIfAborted,
+} from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 import { openFsBlobs } from '@holdfast/blobs/fs';
 import type { LocalRoot, LocalStack, OpenRootOptions } from '@holdfast/cli';
@@ -10,11 +18,19 @@ import { SessionStore } from '@holdfast/journal';
 import { type Leaser, prefixedLeaser } from '@holdfast/lease';
 import { openFsLeaser } from '@holdfast/lease/fs';
 import { openLevelLedgers } from '@holdfast/level';
+import type { RigFragment } from '@holdfast/rig';
 import { WorkspaceStore } from '@holdfast/workspacestore';
 
+import { collectHome } from './internal/collect-home.js';
+import { holdersOf } from './internal/live-refs.js';
 import { openManagedRoot } from './internal/managed-root.js';
 
 export interface OpenLocalOptions {
+  /**
+   * A private directory of this user with a short path, where live sessions listen for other processes. Default: one in
+   * the directory for temporary files.
+   */
+  readonly runtimeDirectory?: string | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -28,6 +44,11 @@ export interface Local extends LocalStack {
   /** Keeps the trees of every session of this home. */
   readonly store: WorkspaceStore;
   readonly sessions: SessionStore;
+  /**
+   * What a rig over this home needs besides loops and a workspace: `defineRig(local.fragment, { … })`. Its sessions are
+   * kept here, and other processes of the same user can reach them while they live.
+   */
+  readonly fragment: RigFragment;
 }
 
 /**
@@ -70,9 +91,21 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
     leaser,
     store,
     sessions,
+    fragment: Object.freeze({ sessionStore: sessions, controlDirectory: controlDirectory(path, options) }),
     openRoot: async (root: string, rootOptions: OpenRootOptions = {}): Promise<LocalRoot> =>
       await openManagedRoot({ root, leaser, journals: roots, store, clock, random }, rootOptions),
+    collect: (call = {}) =>
+      collectHome({ store, journals: [sessions, roots], clock: clock ?? systemClock }, call),
+    holdersOf: (ref, call = {}) => holdersOf({ sessions, roots }, ref, call.signal),
     close: () => opened.close(),
     [Symbol.asyncDispose]: () => opened.close(),
   };
+}
+
+/** Short, because the path of a socket may have about a hundred bytes; its own for each home. */
+function controlDirectory(home: string, options: OpenLocalOptions): string | undefined {
+  // Named pipes are not directories; sessions on Windows are reached by opening them.
+  if (process.platform === 'win32') return undefined;
+  const base = options.runtimeDirectory ?? join(tmpdir(), `holdfast-${process.getuid?.() ?? 0}`);
+  return join(base, sha256Hex(new TextEncoder().encode(home)).slice(0, 12));
 }

@@ -1,3 +1,5 @@
+import type { CaptureOptions } from '@holdfast/workspacestore';
+
 import { type OptionSpec, parseByteCount, parseChoice } from '../arguments.js';
 import type { CommandContext } from '../command.js';
 import type { LocalCaptureOptions } from '../stack.js';
@@ -29,5 +31,20 @@ export function captureOptions(context: CommandContext): LocalCaptureOptions {
     onProgress: (progress) => {
       context.progress.update(progress);
     },
+  };
+}
+
+/** The same options in the store's terms. */
+export function storeCapture({
+  ignore,
+  maxFileSize,
+  onUnreadable,
+  onProgress,
+}: LocalCaptureOptions): CaptureOptions {
+  return {
+    ...(ignore === undefined ? {} : { ignore }),
+    ...(maxFileSize === undefined ? {} : { limits: { fileBytes: maxFileSize } }),
+    ...(onUnreadable === undefined ? {} : { onUnreadable }),
+    ...(onProgress === undefined ? {} : { onProgress }),
   };
 }

@@ -1,12 +1,19 @@
 import type { Command } from '../command.js';
 import { catCommand } from './cat.js';
+import { diffCommand } from './diff.js';
+import { explainCommand } from './explain.js';
+import { gcCommand } from './gc.js';
 import { lsCommand } from './ls.js';
 import { materializeCommand } from './materialize.js';
 import { recoverCommand } from './recover.js';
 import { restoreCommand } from './restore.js';
+import { sessionCheckpointCommand } from './session-checkpoint.js';
 import { sessionListCommand } from './session-list.js';
 import { sessionLogCommand } from './session-log.js';
+import { sessionNewCommand } from './session-new.js';
+import { sessionRestoreCommand, sessionRewindCommand, sessionUndoCommand } from './session-restore.js';
 import { snapshotCommand } from './snapshot.js';
+import { verifyCommand } from './verify.js';
 import { verifyBackendCommand } from './verify-backend.js';
 
 /** Every command, in the order the overview shows them. */
@@ -15,9 +22,18 @@ export const commands: readonly Command[] = [
   materializeCommand,
   lsCommand,
   catCommand,
+  diffCommand,
   restoreCommand,
   recoverCommand,
+  verifyCommand,
+  gcCommand,
+  explainCommand,
+  sessionNewCommand,
   sessionListCommand,
   sessionLogCommand,
+  sessionCheckpointCommand,
+  sessionRestoreCommand,
+  sessionRewindCommand,
+  sessionUndoCommand,
   verifyBackendCommand,
 ];

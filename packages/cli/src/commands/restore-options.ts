@@ -1,3 +1,5 @@
+import type { RemoteRestoreOptions } from '@holdfast/session';
+
 import { type OptionSpec, parseChoice } from '../arguments.js';
 import type { CommandContext } from '../command.js';
 import type { LocalRestoreOptions } from '../stack.js';
@@ -38,15 +40,19 @@ export function scratchOption(context: CommandContext): 'inside' | undefined {
   return value === undefined ? undefined : parseChoice(value, 'scratch', ['inside'] as const);
 }
 
-/** Reads the options of a restore. */
+/** Reads the options of a restore of a directory. */
 export function restoreOptions(context: CommandContext): LocalRestoreOptions {
+  return { ...captureOptions(context), ...sessionRestoreOptions(context) };
+}
+
+/** Reads the options of a restore; how a session's directory is captured is its placement's affair. */
+export function sessionRestoreOptions(context: CommandContext): RemoteRestoreOptions {
   const { arguments: parsed } = context;
   const prune = parsed.value('prune');
   const conflict = parsed.value('on-conflict');
   const paths = parsed.values('paths');
   const force = parsed.values('force');
   return {
-    ...captureOptions(context),
     ...(paths.length === 0 ? {} : { paths }),
     ...(force.length === 0 ? {} : { force }),
     ...(prune === undefined ? {} : { prune: parseChoice(prune, 'prune', ['files', 'exact'] as const) }),

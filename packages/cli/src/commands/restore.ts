@@ -1,9 +1,9 @@
-import type { Command, CommandContext } from '../command.js';
+import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
-import { ConfirmationError } from '../errors.js';
 import { resolveRef } from '../ref-argument.js';
 import { resolveRoot } from '../root-argument.js';
 import { captureOptionSpecs } from './capture-options.js';
+import { asksFor, confirmPlan } from './confirm-plan.js';
 import { noteRecovery } from './note-recovery.js';
 import { planText, receiptText } from './plan-text.js';
 import { restoreOptionSpecs, restoreOptions, scratchOption } from './restore-options.js';
@@ -29,9 +29,8 @@ export const restoreCommand: Command = {
     const options = restoreOptions(context);
     const scratch = scratchOption(context);
     const root = await resolveRoot(parsed.positionals[1] as string, io.cwd, context.home);
-    const asks = !parsed.flag('dry-run') && !parsed.flag('yes') && !context.json;
     // Refused before the root is opened: opening may already recover something.
-    if (asks && !io.stdin.isTerminal) throw new ConfirmationError('no-terminal');
+    const asks = asksFor(context);
     const stack = await context.stack();
     const ref = await resolveRef(stack, parsed.positionals[0] as string);
     const local = await stack.openRoot(root, { scratch, signal: io.signal });
@@ -42,10 +41,7 @@ export const restoreCommand: Command = {
         await context.result(plan, () => planText(plan));
         return exitStatus.done;
       }
-      if (asks) {
-        await context.note(planText(plan).trimEnd());
-        if (!(await confirm(context))) throw new ConfirmationError('declined');
-      }
+      if (asks) await confirmPlan(context, plan);
       const receipt = await local.restore(ref, { ...options, plan });
       await context.result(receipt, () => receiptText(receipt));
       return receipt.conflicts.length === 0 ? exitStatus.done : exitStatus.failed;
@@ -54,10 +50,3 @@ export const restoreCommand: Command = {
     }
   },
 };
-
-async function confirm(context: CommandContext): Promise<boolean> {
-  await context.progress.clear();
-  await context.io.stderr.write('apply this plan? [y/N] ');
-  const answer = await context.io.stdin.readLine();
-  return answer !== undefined && /^y(es)?$/i.test(answer.trim());
-}

@@ -2,6 +2,7 @@ import type { CheckpointCause, SessionEvent } from '@holdfast/journal';
 
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
+import { sessionEvents } from '../session-access.js';
 import { bytesText, countText, printable } from '../text.js';
 
 /** One row of the timeline. */
@@ -30,14 +31,9 @@ export const sessionLogCommand: Command = {
   run: async (context) => {
     const stack = await context.stack();
     const id = context.arguments.positionals[0] as string;
-    const journal = await stack.sessions.read(id, { signal: context.io.signal });
-    try {
-      const rows: LogRow[] = [];
-      for await (const event of journal.events({ signal: context.io.signal })) rows.push(logRow(event));
-      await context.result(rows, () => rows.map(rowText).join(''));
-    } finally {
-      await journal.close();
-    }
+    const rows: LogRow[] = [];
+    for await (const event of sessionEvents(stack, id, context.io.signal)) rows.push(logRow(event));
+    await context.result(rows, () => rows.map(rowText).join(''));
     return exitStatus.done;
   },
 };

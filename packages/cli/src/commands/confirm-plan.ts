@@ -1,0 +1,25 @@
+import type { RestorePlan } from '@holdfast/restore';
+
+import type { CommandContext } from '../command.js';
+import { ConfirmationError } from '../errors.js';
+import { planText } from './plan-text.js';
+
+/**
+ * Whether the call must ask before it changes anything.
+ * @throws ConfirmationError when it must and nobody can answer; asked before anything is opened.
+ */
+export function asksFor(context: CommandContext): boolean {
+  const { arguments: parsed, io } = context;
+  const asks = !parsed.flag('dry-run') && !parsed.flag('yes') && !context.json;
+  if (asks && !io.stdin.isTerminal) throw new ConfirmationError('no-terminal');
+  return asks;
+}
+
+/** Shows the plan and asks. @throws ConfirmationError when the answer is not yes. */
+export async function confirmPlan(context: CommandContext, plan: RestorePlan | undefined): Promise<void> {
+  if (plan !== undefined) await context.note(planText(plan).trimEnd());
+  await context.progress.clear();
+  await context.io.stderr.write(plan === undefined ? 'go ahead? [y/N] ' : 'apply this plan? [y/N] ');
+  const answer = await context.io.stdin.readLine();
+  if (answer === undefined || !/^y(es)?$/i.test(answer.trim())) throw new ConfirmationError('declined');
+}

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import type { TreeChange, TreeDiff } from '@holdfast/workspacestore';
+
+import type { Command } from '../command.js';
+import { exitStatus } from '../command.js';
+import { resolveRef } from '../ref-argument.js';
+import { resolveRoot } from '../root-argument.js';
+import { printable } from '../text.js';
+import { captureOptionSpecs, captureOptions, storeCapture } from './capture-options.js';
+
+export const diffCommand: Command = {
+  spec: {
+    name: 'diff',
+    summary: 'show what differs between two snapshots, or between a snapshot and a directory',
+    arguments: [
+      { name: 'REF', help: 'the first side' },
+      { name: 'REF-or-DIR', help: 'the second side: another snapshot, or a live directory' },
+    ],
+    options: [{ name: 'text', help: 'show changed lines', unavailable: true }, ...captureOptionSpecs],
+    example: 'holdfast diff 3f9a0c1d ./project',
+  },
+  run: async (context) => {
+    const [first, second] = context.arguments.positionals as [string, string];
+    const capture = captureOptions(context);
+    const { signal } = context.io;
+    const stack = await context.stack();
+    const before = await resolveRef(stack, first);
+    const isPath =
+      /[./\\]/.test(second.replace(/^v1:sha256:/, '')) || existsSync(resolve(context.io.cwd, second));
+    let diff: TreeDiff;
+    if (isPath) {
+      const root = await resolveRoot(second, context.io.cwd, context.home);
+      diff = await stack.store.diffLive(root, before, { ...storeCapture(capture), signal });
+    } else {
+      diff = await stack.store.diff(before, await resolveRef(stack, second), { signal });
+    }
+    await context.result(diff, () => diffText(diff));
+    return exitStatus.done;
+  },
+};
+
+const letters: Readonly<Record<TreeChange['change'], string>> = {
+  added: 'A',
+  removed: 'D',
+  modified: 'M',
+  mode: 'C',
+  type: 'T',
+  renamed: 'R',
+};
+
+function diffText({ changes, uncovered }: TreeDiff): string {
+  const lines = changes.map(({ change, path, from }) => {
+    const shown = from === undefined ? printable(path) : `${printable(from)} -> ${printable(path)}`;
+    return `${letters[change]} ${shown}`;
+  });
+  for (const { path, reason } of uncovered)
+    lines.push(`? ${printable(path)} (not covered: ${printable(reason)})`);
+  return lines.map((line) => `${line}\n`).join('');
+}

@@ -1,0 +1,34 @@
+import { parseChoice } from '../arguments.js';
+import type { Command } from '../command.js';
+import { exitStatus } from '../command.js';
+import { resolveRoot } from '../root-argument.js';
+import { createSession } from '../session-access.js';
+
+export const sessionNewCommand: Command = {
+  spec: {
+    name: 'session new',
+    summary: 'begin a session over a directory, with a first checkpoint of what is there',
+    arguments: [{ name: 'ROOT', help: 'directory that the session works in' }],
+    options: [
+      {
+        name: 'placement',
+        value: 'exclusive|shared',
+        help: 'whether the session has the directory to itself (default: exclusive)',
+      },
+      { name: 'title', value: 'TEXT', help: 'shown by session list' },
+    ],
+    example: 'holdfast session new ./project --title "fix the parser"',
+  },
+  run: async (context) => {
+    const { arguments: parsed, io } = context;
+    const placement = parsed.value('placement') ?? 'exclusive';
+    const mode = parseChoice(placement, 'placement', ['exclusive', 'shared'] as const);
+    const root = await resolveRoot(parsed.positionals[0] as string, io.cwd, context.home);
+    const created = await createSession(await context.stack(), root, mode, {
+      title: parsed.value('title'),
+      signal: io.signal,
+    });
+    await context.result({ ...created, root, placement: mode }, () => `${created.id}\n`);
+    return exitStatus.done;
+  },
+};

@@ -1,0 +1,102 @@
+import type { RestorePlan, RestoreReceipt } from '@holdfast/restore';
+import type { RemoteRestoreOptions } from '@holdfast/session';
+import type { Ref } from '@holdfast/workspacestore';
+
+import type { OptionSpec } from '../arguments.js';
+import type { Command, CommandContext } from '../command.js';
+import { exitStatus } from '../command.js';
+import { resolveSessionRef } from '../ref-argument.js';
+import { accessSession, type SessionAccess } from '../session-access.js';
+import { asksFor, confirmPlan } from './confirm-plan.js';
+import { planText, receiptText } from './plan-text.js';
+import { restoreOptionSpecs, sessionRestoreOptions } from './restore-options.js';
+
+const options: readonly OptionSpec[] = [
+  { name: 'dry-run', help: 'show the plan and change nothing' },
+  { name: 'yes', help: 'do not ask' },
+  // The session's placement decides where it prepares.
+  ...restoreOptionSpecs.filter(({ name }) => name !== 'scratch'),
+];
+
+const sessionArgument = { name: 'ID', help: 'session id (see: holdfast session list)' } as const;
+
+export const sessionRestoreCommand: Command = {
+  spec: {
+    name: 'session restore',
+    summary: "bring a session's directory back to a snapshot",
+    arguments: [sessionArgument, { name: 'REF', help: 'snapshot, a prefix of it, @last or @prev' }],
+    options,
+    example: 'holdfast session restore 0k3v9c2m-4f7a @prev --dry-run',
+  },
+  run: async (context) =>
+    await change(context, async (access) => {
+      const stack = await context.stack();
+      const ref = await resolveSessionRef(stack, access, context.arguments.positionals[1] as string);
+      return { ref, apply: (chosen) => access.restore(ref, chosen) };
+    }),
+};
+
+export const sessionRewindCommand: Command = {
+  spec: {
+    name: 'session rewind',
+    summary: 'take the files and the conversation of a session back to a turn, event or checkpoint',
+    arguments: [sessionArgument, { name: 'POINT', help: 'id of a turn, an event or a checkpoint' }],
+    options: options.filter(({ name }) => name !== 'dry-run'),
+    example: 'holdfast session rewind 0k3v9c2m-4f7a 5f0c7f2b --yes',
+  },
+  run: async (context) =>
+    await change(context, (access) =>
+      Promise.resolve({
+        ref: undefined,
+        apply: (chosen) => access.rewind(context.arguments.positionals[1] as string, chosen),
+      }),
+    ),
+};
+
+export const sessionUndoCommand: Command = {
+  spec: {
+    name: 'session undo',
+    summary: 'take the last restore or rewind of a session back',
+    arguments: [sessionArgument],
+    options: options.filter(({ name }) => name !== 'dry-run'),
+    example: 'holdfast session undo 0k3v9c2m-4f7a --yes',
+  },
+  run: async (context) =>
+    await change(context, (access) =>
+      Promise.resolve({ ref: undefined, apply: (chosen) => access.undo(chosen) }),
+    ),
+};
+
+interface Intended {
+  /** Known before the change: a plan can be shown. */
+  readonly ref: Ref | undefined;
+  apply(options: RemoteRestoreOptions): Promise<RestoreReceipt>;
+}
+
+async function change(
+  context: CommandContext,
+  intend: (access: SessionAccess) => Promise<Intended>,
+): Promise<number> {
+  const chosen = sessionRestoreOptions(context);
+  const asks = asksFor(context);
+  await using access = await accessSession(
+    await context.stack(),
+    context.arguments.positionals[0] as string,
+    context.io.signal,
+  );
+  const { ref, apply } = await intend(access);
+  let plan: RestorePlan | undefined;
+  if (ref !== undefined) {
+    const { paths, prune, onConflict, force } = chosen;
+    const shown = await access.preview(ref, { paths, prune, onConflict, force });
+    if (context.arguments.flag('dry-run')) {
+      await context.result(shown, () => planText(shown));
+      return exitStatus.done;
+    }
+    plan = shown;
+  }
+  if (asks) await confirmPlan(context, plan);
+  const receipt = await apply({ ...chosen, plan });
+  await context.result(receipt, () => receiptText(receipt));
+  return receipt.conflicts.length === 0 ? exitStatus.done : exitStatus.failed;
+}

@@ -1,0 +1,170 @@
+import { dirname } from 'node:path';
+
+import { LedgerInUseError, type SessionEvent, type SessionPlacement } from '@holdfast/journal';
+import type { RestorePlan, RestoreReceipt } from '@holdfast/restore';
+import {
+  defineRig,
+  exclusiveWorkspace,
+  type OpenedSession,
+  sessionWorkspaces,
+  sharedWorkspace,
+  type WorkspacePlacement,
+} from '@holdfast/rig';
+import {
+  ControlClient,
+  ControlUnavailableError,
+  type RemotePreviewOptions,
+  type RemoteRestoreOptions,
+  type SessionCheckpoint,
+} from '@holdfast/session';
+import type { Ref } from '@holdfast/workspacestore';
+
+import type { LocalStack } from './stack.js';
+
+/** What people do with a session, whoever owns it: its live owner is asked, else it is opened here. */
+export interface SessionAccess extends AsyncDisposable {
+  events(): AsyncIterable<SessionEvent>;
+  checkpoints(): Promise<readonly SessionCheckpoint[]>;
+  checkpoint(): Promise<Ref>;
+  preview(ref: Ref, options: RemotePreviewOptions): Promise<RestorePlan>;
+  restore(ref: Ref, options: RemoteRestoreOptions): Promise<RestoreReceipt>;
+  rewind(point: string, options: RemoteRestoreOptions): Promise<RestoreReceipt>;
+  undo(options: RemoteRestoreOptions): Promise<RestoreReceipt>;
+}
+
+/**
+ * Reaches a session. A live owner is asked through its control socket. When nobody owns it, it is opened with the
+ * placement that its journal names, keeping the files as they are, and shut down at the end.
+ * @throws SessionNotFoundError; LedgerInUseError naming an owner that cannot be asked.
+ */
+export async function accessSession(
+  stack: LocalStack,
+  id: string,
+  signal: AbortSignal,
+): Promise<SessionAccess> {
+  const client = await askOwner(stack, id, signal);
+  if (client !== undefined) return remoteAccess(client, signal);
+  const placement = await placementOf(stack, id, signal);
+  const rig = defineRig(
+    stack.fragment,
+    placement === undefined
+      ? {}
+      : { workspace: workspaceFor(stack, placement), snapshots: { trigger: 'manual' } },
+  );
+  return localAccess(await rig.openSession(id, { drift: 'keep', signal }), signal);
+}
+
+/** Yields a session's events without owning it. */
+export async function* sessionEvents(
+  stack: LocalStack,
+  id: string,
+  signal: AbortSignal,
+): AsyncGenerator<SessionEvent, void, undefined> {
+  const client = await askOwner(stack, id, signal);
+  if (client !== undefined) {
+    await using access = remoteAccess(client, signal);
+    yield* access.events();
+    return;
+  }
+  await using view = await stack.sessions.read(id, { signal });
+  yield* view.events({ signal });
+}
+
+/** Makes a session with a fixed root and leaves it for whoever opens it. */
+export async function createSession(
+  stack: LocalStack,
+  root: string,
+  mode: 'exclusive' | 'shared',
+  options: { readonly title?: string | undefined; readonly signal: AbortSignal },
+): Promise<{ readonly id: string; readonly ref: Ref | undefined }> {
+  const rig = defineRig(stack.fragment, {
+    workspace: workspaceFor(stack, { mode, root }),
+    snapshots: { trigger: 'manual' },
+  });
+  const { title, signal } = options;
+  await using session = await rig.newSession({ title, signal });
+  const [first] = await session.checkpoints({ signal });
+  return { id: session.id, ref: first?.ref };
+}
+
+async function askOwner(
+  stack: LocalStack,
+  id: string,
+  signal: AbortSignal,
+): Promise<ControlClient | undefined> {
+  const owner = await stack.sessions.owner(id, { signal });
+  const socket = owner?.['socket'];
+  if (typeof socket !== 'string') return undefined;
+  try {
+    return await ControlClient.connect(socket, { signal });
+  } catch (error) {
+    // The note outlives its writer: a dead owner's socket is nobody's.
+    if (ControlUnavailableError.is(error) && error.kind === 'not-listening') return undefined;
+    throw error;
+  }
+}
+
+async function placementOf(
+  stack: LocalStack,
+  id: string,
+  signal: AbortSignal,
+): Promise<SessionPlacement | undefined> {
+  try {
+    await using view = await stack.sessions.read(id, { signal });
+    return view.fold.placement;
+  } catch (error) {
+    if (!LedgerInUseError.is(error)) throw error;
+    // Its owner may have begun to listen since: ask once more before giving up.
+    await using client = await askOwner(stack, id, signal);
+    if (client === undefined) throw error;
+    return undefined;
+  }
+}
+
+function workspaceFor(stack: LocalStack, { mode, root }: SessionPlacement): WorkspacePlacement {
+  switch (mode) {
+    case 'exclusive':
+      return exclusiveWorkspace(stack.store, root, stack.leaser);
+    case 'shared':
+      return sharedWorkspace(stack.store, root);
+    case 'per-session':
+      return sessionWorkspaces(stack.store, dirname(root));
+  }
+}
+
+const pageSize = 500;
+
+function remoteAccess(client: ControlClient, signal: AbortSignal): SessionAccess {
+  const call = { signal };
+  return {
+    events: async function* () {
+      for (let from: number | null = 1; from !== null; ) {
+        const page: { readonly events: readonly SessionEvent[]; readonly next: number | null } =
+          await client.call('events', { from, limit: pageSize }, call);
+        yield* page.events;
+        from = page.next;
+      }
+    },
+    checkpoints: () => client.call('checkpoints', {}, call),
+    checkpoint: () => client.call('checkpoint', {}, call),
+    preview: (ref, options) => client.call('preview', { ref, options }, call),
+    restore: (ref, options) => client.call('restore', { ref, options }, call),
+    rewind: (point, options) => client.call('rewind', { point, options }, call),
+    undo: (options) => client.call('undo', { options }, call),
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+function localAccess(session: OpenedSession, signal: AbortSignal): SessionAccess {
+  const call = { signal };
+  return {
+    events: () => session.events(call),
+    checkpoints: () => session.checkpoints(call),
+    checkpoint: () => session.checkpointWorkspace(call),
+    preview: (ref, options) => session.previewRestore(ref, { ...options, signal }),
+    restore: (ref, options) => session.restoreWorkspace(ref, { ...options, signal }),
+    rewind: (point, options) => session.rewindTo(point, { ...options, signal }),
+    undo: (options) => session.undo({ ...options, signal }),
+    [Symbol.asyncDispose]: () => session.shutdown(),
+  };
+}

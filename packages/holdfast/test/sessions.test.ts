@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { openLocal } from 'holdfast';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { holdfast, temporaryDirectory } from './run-command.js';
+import { treeRows } from './tree-rows.js';
+
+/** The session commands, alone and beside a live owner, through the real command and real processes. */
+
+let temporary: ReturnType<typeof temporaryDirectory>;
+let root: string;
+let home: string;
+
+beforeEach(() => {
+  temporary = temporaryDirectory();
+  root = join(temporary.path, 'ws');
+  home = join(temporary.path, 'home');
+  fs.mkdirSync(root);
+  fs.writeFileSync(join(root, 'a.txt'), 'one');
+});
+
+afterEach(() => {
+  temporary[Symbol.dispose]();
+});
+
+interface LogRow {
+  readonly type: string;
+  readonly trigger?: string;
+  readonly ref?: string;
+}
+
+const run = async <T>(...words: string[]): Promise<T> =>
+  (await holdfast([...words, '--home', home, '--json'])).json() as T;
+
+describe('sessions through the command', () => {
+  it('begins, checkpoints, restores, undoes and shows the timeline', async () => {
+    const { id, ref: first } = await run<{ id: string; ref: string }>(
+      'session',
+      'new',
+      root,
+      '--title',
+      'a title',
+    );
+    expect(first).toMatch(/^v1:sha256:/);
+    const before = treeRows(root);
+    fs.writeFileSync(join(root, 'a.txt'), 'two');
+    fs.writeFileSync(join(root, 'b.txt'), 'new');
+    const changed = treeRows(root);
+    const { ref: second } = await run<{ ref: string }>('session', 'checkpoint', id);
+    expect(second).not.toBe(first);
+
+    const plan = await run<{ replace: unknown[]; delete: unknown[] }>(
+      'session',
+      'restore',
+      id,
+      '@prev',
+      '--dry-run',
+    );
+    expect([plan.replace.length, plan.delete.length]).toEqual([1, 1]);
+    expect(treeRows(root)).toEqual(changed);
+    const receipt = await run<{ exact: boolean; safetyRef: string }>('session', 'restore', id, first);
+    expect(receipt.exact).toBe(true);
+    expect(treeRows(root)).toEqual(before);
+    await run('session', 'undo', id);
+    expect(treeRows(root)).toEqual(changed);
+
+    const log = await run<LogRow[]>('session', 'log', id);
+    const refs = log.filter((row) => row.type === 'WorkspaceRestored').map((row) => row.ref);
+    expect(refs).toEqual([first, receipt.safetyRef]);
+    expect(log.filter((row) => row.trigger === 'baseline')).toHaveLength(1);
+    const [listed] = await run<{ id: string; title: string }[]>('session', 'list');
+    expect(listed).toMatchObject({ id, title: 'a title' });
+  });
+
+  it('refuses a restore nobody confirmed and a session nobody knows', async () => {
+    const { id, ref } = await run<{ id: string; ref: string }>('session', 'new', root);
+    const unasked = await holdfast(['session', 'restore', id, ref, '--home', home]);
+    expect([unasked.status, unasked.stderr.includes('CLI_CONFIRMATION')]).toEqual([1, true]);
+    const unknown = await holdfast(['session', 'log', 'no-such-session', '--home', home, '--json']);
+    expect(unknown.error()).toMatchObject({ code: 'JOURNAL_SESSION_NOT_FOUND' });
+  });
+});
+
+describe('garbage collection over sessions', () => {
+  it('keeps what journals need, deletes what a policy lets go, and explains both', async () => {
+    const { id, ref: first } = await run<{ id: string; ref: string }>('session', 'new', root);
+    const refs = [first];
+    for (let step = 0; step < 4; step += 1) {
+      fs.writeFileSync(join(root, 'a.txt'), `step ${step} ${'x'.repeat(2000 + step)}`);
+      refs.push((await run<{ ref: string }>('session', 'checkpoint', id)).ref);
+    }
+    const nothing = await run<{ deleted: { records: number } }>('gc');
+    expect(nothing.deleted.records).toBe(0);
+    const explained = await run<{ holders: { kind: string; id: string }[] }>('explain', first);
+    expect(explained.holders).toEqual([expect.objectContaining({ kind: 'session', id })]);
+
+    const dry = await run<{ deleted: { records: number } }>('gc', '--keep-last', '2', '--dry-run');
+    expect(dry.deleted.records).toBeGreaterThan(0);
+    await run('ls', first);
+    const collected = await run<{ deleted: { records: number } }>('gc', '--keep-last', '2');
+    expect(collected.deleted.records).toBe(dry.deleted.records);
+    for (const kept of refs.slice(-2)) await run('ls', kept);
+    const gone = await holdfast(['ls', first, '--home', home, '--json']);
+    expect(gone.status).toBe(1);
+    expect((await run<{ problems: unknown[] }>('verify', '--deep')).problems).toEqual([]);
+    // The session still opens and goes on.
+    fs.writeFileSync(join(root, 'a.txt'), 'after');
+    await run('session', 'checkpoint', id);
+  });
+
+  it('deletes nothing in a home without any journal', async () => {
+    await using local = await openLocal(home);
+    const { ref, hold } = await local.store.snapshot(root);
+    local.store.release(hold);
+    await local.store.close();
+    const report = await run<{ deleted: { archives: number }; kept: { archives: number } }>('gc');
+    expect(report).toMatchObject({ deleted: { archives: 0 }, kept: { archives: 1 } });
+    await run('ls', ref);
+  });
+});
+
+describe('beside a live session', () => {
+  it('asks the owner for log, checkpoint, preview and restore; refuses a snapshot of its root; collects around it', async () => {
+    const fixture = new URL('./fixtures/live-session.mjs', import.meta.url).pathname;
+    const child = spawn(process.execPath, [fixture, home, root], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    try {
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const { id, ref } = JSON.parse((await lines.next()).value as string) as { id: string; ref: string };
+      const before = treeRows(root);
+      fs.writeFileSync(join(root, 'a.txt'), 'two');
+      const second = await run<{ ref: string }>('session', 'checkpoint', id);
+      const log = await run<LogRow[]>('session', 'log', id);
+      expect(log.filter((row) => row.type === 'WorkspaceCheckpointed').map((row) => row.ref)).toEqual([
+        ref,
+        second.ref,
+      ]);
+      await run('gc', '--keep-last', '1');
+      const plan = await run<{ replace: unknown[] }>('session', 'restore', id, ref, '--dry-run');
+      expect(plan.replace).toHaveLength(1);
+      await run('session', 'restore', id, ref);
+      expect(treeRows(root)).toEqual(before);
+
+      const busy = await holdfast(['snapshot', root, '--home', home, '--json']);
+      expect(busy.status).toBe(1);
+      expect(busy.error()).toMatchObject({
+        code: 'RIG_ROOT_BUSY',
+        owner: expect.objectContaining({ pid: child.pid }) as object,
+      });
+    } finally {
+      child.stdin.end();
+      await closed;
+    }
+  });
+});
