@@ -29,6 +29,14 @@ export interface LoopHost {
   delegate(parent: LoopRuntime, name: string, input: JsonValue, signal: AbortSignal): Promise<TurnOutcome>;
 }
 
+/** A turn that waits to be let in, or runs. */
+interface CurrentTurn {
+  readonly turn: string;
+  readonly interruption: AbortController;
+  readonly ended: Promise<TurnOutcome>;
+  begun: boolean;
+}
+
 interface QueuedInput {
   readonly turn: string;
   readonly input: JsonValue;
@@ -48,9 +56,7 @@ export class LoopRuntime {
   readonly #host: LoopHost;
   readonly #tools: Readonly<Record<string, BoundTool<unknown>>>;
   readonly #queue: QueuedInput[] = [];
-  #running:
-    | { readonly turn: string; readonly interruption: AbortController; readonly ended: Promise<TurnOutcome> }
-    | undefined;
+  #current: CurrentTurn | undefined;
   #working: Promise<void> | undefined;
 
   constructor(
@@ -68,11 +74,13 @@ export class LoopRuntime {
   }
 
   get state(): LoopState {
+    const current = this.#current;
+    const waiting = current === undefined || current.begun ? 0 : 1;
     return {
       loop: this.id,
       name: this.definition.name,
-      turn: this.#running?.turn,
-      queued: this.#queue.length,
+      turn: waiting === 0 ? current?.turn : undefined,
+      queued: this.#queue.length + waiting,
     };
   }
 
@@ -87,8 +95,8 @@ export class LoopRuntime {
 
   /** Interrupts the running turn, if there is one, and waits for its end. */
   async interrupt(reason: string): Promise<void> {
-    const running = this.#running;
-    if (running === undefined) return;
+    const running = this.#current;
+    if (running?.begun !== true) return;
     running.interruption.abort(new TurnInterruption(reason));
     await running.ended;
   }
@@ -98,7 +106,7 @@ export class LoopRuntime {
     for (const { turn, outcome } of this.#queue.splice(0)) {
       outcome.resolve({ status: 'interrupted', turn, loop: this.id, reason });
     }
-    this.#running?.interruption.abort(new TurnInterruption(reason));
+    this.#current?.interruption.abort(new TurnInterruption(reason));
     await this.#working;
   }
 
@@ -131,26 +139,29 @@ export class LoopRuntime {
     const { turn, input } = next;
     const interruption = new AbortController();
     const ended = deferred<TurnOutcome>();
-    this.#running = { turn, interruption, ended: ended.promise };
+    const current: CurrentTurn = { turn, interruption, ended: ended.promise, begun: false };
+    this.#current = current;
     let outcome: TurnOutcome;
     try {
-      outcome = await this.#admitted(turn, input, interruption);
+      outcome = await this.#admitted(current, input);
     } catch (error) {
       outcome = interruptedBy(interruption.signal, error)
         ? { status: 'interrupted', turn, loop: this.id, reason: reasonText(interruption.signal) }
         : { status: 'failed', turn, loop: this.id, error };
     }
-    this.#running = undefined;
+    this.#current = undefined;
     ended.resolve(outcome);
     return outcome;
   }
 
   // 1. Wait until the session lets turns begin. 2. Record that it began. 3. Run it. 4. Record how it ended, at a boundary.
-  async #admitted(turn: string, input: JsonValue, interruption: AbortController): Promise<TurnOutcome> {
+  async #admitted(current: CurrentTurn, input: JsonValue): Promise<TurnOutcome> {
+    const { interruption, turn } = current;
     const { activity, boundaries, faults, log } = this.#host;
     using _closing = forwardAbort(this.#host.closing, interruption, 'the session is shutting down');
     using _fault = forwardAbort(faults.terminalSignal, interruption, 'the session is faulted');
     await this.#begin(interruption.signal);
+    current.begun = true;
     try {
       await log.append({ type: 'TurnStarted', body: { turn, loop: this.id, input }, loop: this.id });
       const outcome = await this.#play(turn, input, interruption.signal);
