@@ -31,15 +31,28 @@ export async function verifyTouched(
   using walker = new RootWalker(root);
   for (const [key, operation] of expected) {
     await options.pause();
-    const { after } = operation;
-    const stat = key === '' ? root.stat() : walker.look(key);
-    const fine =
-      after === undefined
-        ? stat === undefined
-        : await isAsExpected(walker, key, stat, after, operation, options);
-    if (!fine) wrong.push(shownPath(operation.path));
+    if (!(await isAsLeft(root, walker, key, operation, options))) wrong.push(shownPath(operation.path));
   }
   if (wrong.length > 0) throw new VerificationError(wrong);
+}
+
+async function isAsLeft(
+  root: Dir,
+  walker: RootWalker,
+  key: string,
+  operation: Operation,
+  options: VerifyOptions,
+): Promise<boolean> {
+  try {
+    const { after } = operation;
+    const stat = key === '' ? root.stat() : walker.look(key);
+    if (after === undefined) return stat === undefined;
+    return await isAsExpected(walker, key, stat, after, operation, options);
+  } catch (error) {
+    // Behind a mode that keeps even its owner out, as the target wants it: what is there was hashed while it was written.
+    if (isErrno(error, 'EACCES')) return true;
+    throw error;
+  }
 }
 
 async function isAsExpected(
@@ -59,14 +72,8 @@ async function isAsExpected(
   if (after.kind !== 'file' || operation.action === 'chmod') return true;
   if (stat.size !== after.size) return false;
   const { dir, name } = walker.locate(key);
-  try {
-    using file = dir.openFile(name);
-    return (
-      file.stat().kind === 'file' && (await contentKeyOf(file, () => options.pause())).key === after.content
-    );
-  } catch (error) {
-    // Unreadable for its owner, as the target wants it: it was hashed while it was written.
-    if (isErrno(error, 'EACCES')) return true;
-    throw error;
-  }
+  using file = dir.openFile(name);
+  return (
+    file.stat().kind === 'file' && (await contentKeyOf(file, () => options.pause())).key === after.content
+  );
 }
