@@ -54,7 +54,8 @@ export interface Skipped {
 export interface Dropped {
   /** Path text. */
   readonly path: string;
-  readonly what: 'setuid' | 'setgid' | 'sticky';
+  /** `metadata`: extended attributes and the like in an imported tar file. */
+  readonly what: 'setuid' | 'setgid' | 'sticky' | 'metadata';
 }
 
 export interface SnapshotStats {

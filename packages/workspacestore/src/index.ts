@@ -44,6 +44,7 @@ export type { CopyOptions, CopyResult } from './internal/copy.js';
 export type { Compression } from './internal/frame-codec.js';
 export type { Materialized, MaterializeOptions } from './internal/materialize.js';
 export type { WriterSession } from './internal/record.js';
+export type { ImportOptions } from './internal/tar/import-tar.js';
 export type { ListRow } from './internal/tree-rows.js';
 export { defaultLimits, type LimitName, type Limits } from './limits.js';
 export { type ContentKey, InvalidRefError, parseRef, type Ref, type RefRule, tryParseRef } from './ref.js';
@@ -61,9 +62,5 @@ export type {
 } from './tree.js';
 export type { DiffOptions, TreeChange, TreeDiff } from './tree-diff.js';
 export type { VerifyOptions, VerifyProblem, VerifyReport, VerifySubject } from './verify-report.js';
-export {
-  type ContentSink,
-  type SignalOptions,
-  WorkspaceStore,
-  type WorkspaceStoreOptions,
-} from './workspace-store.js';
+export { WorkspaceStore } from './workspace-store.js';
+export type { ContentSink, SignalOptions, WorkspaceStoreOptions } from './workspace-store-options.js';

@@ -1,64 +1,34 @@
-import { type Clock, DisposalStack, type Random, randomHex, throwIfAborted } from '@holdfast/base';
+import { DisposalStack, randomHex, throwIfAborted } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
-import type { FileSystem } from '@holdfast/durable';
 
 import type { CaptureOptions, ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
 import type { CollectOptions, CollectReport, Explanation } from './collection.js';
-import {
-  AmbiguousRefError,
-  EntryNotFoundError,
-  IntegrityError,
-  RefNotFoundError,
-  WorkspaceClosedError,
-} from './errors.js';
+import { AmbiguousRefError, EntryNotFoundError, RefNotFoundError, WorkspaceClosedError } from './errors.js';
 import { collectGarbage } from './internal/collect.js';
-import { contentOf, fetchContents, type WantedFile } from './internal/content-fetch.js';
+import { contentOf, fetchContents } from './internal/content-fetch.js';
 import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy.js';
 import { diffSnapshots, diffTrees } from './internal/diff.js';
 import { explainRef } from './internal/explain.js';
-import { type Compression, canCompress } from './internal/frame-codec.js';
+import { canCompress } from './internal/frame-codec.js';
 import { type Materialized, type MaterializeOptions, materializeTree } from './internal/materialize.js';
 import { keyBytes } from './internal/object-key.js';
-import { ObjectTable } from './internal/object-table.js';
+import type { ObjectTable } from './internal/object-table.js';
 import { openContext } from './internal/open-context.js';
 import { OpenSnapshots } from './internal/open-snapshots.js';
-import type { WriterSession } from './internal/record.js';
 import { scanLive } from './internal/scan.js';
 import { takeSnapshot } from './internal/snapshot.js';
 import { openSnapshot, type StoreContext } from './internal/store-context.js';
+import { exportTar } from './internal/tar/export-tar.js';
+import { type ImportOptions, importTar } from './internal/tar/import-tar.js';
 import { readTree } from './internal/tree-reading.js';
 import { type ListRow, TreeRows, toListRow } from './internal/tree-rows.js';
 import { verifyStore } from './internal/verify.js';
 import { forgetWriter } from './internal/writer-logs.js';
-import type { Limits } from './limits.js';
 import { InvalidRefError, parseRef, type Ref, refOfRootKey, tryParseRef } from './ref.js';
 import type { LiveTree, Tree, TreeEntry } from './tree.js';
 import type { DiffOptions, TreeDiff } from './tree-diff.js';
 import type { VerifyOptions, VerifyReport, VerifySubject } from './verify-report.js';
-
-export interface WorkspaceStoreOptions {
-  /** Limits that differ from {@link defaultLimits}; they hold for captures and for what is read. */
-  readonly limits?: Partial<Limits> | undefined;
-  /** A private directory for what speeds things up; losing it costs time only. */
-  readonly cacheDirectory?: string | undefined;
-  /** How new frames are compressed; default `gzip`. `zstd` needs Node 22.15 or later to write. */
-  readonly compression?: Compression | undefined;
-  /** The disk that trees are on; default the real one. With another one, everything runs in the calling thread. */
-  readonly fileSystem?: FileSystem | undefined;
-  /** Whether large trees are captured in other threads; default `true`. */
-  readonly threads?: boolean | undefined;
-  readonly clock?: Clock | undefined;
-  readonly random?: Random | undefined;
-  /** The session that writes, recorded for operators. */
-  readonly session?: WriterSession | undefined;
-}
-
-export interface SignalOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Takes one file's content. Its bytes have been proved against the entry's key before the stream ends. */
-export type ContentSink = (entry: TreeEntry, chunks: AsyncIterable<Uint8Array>) => Promise<void>;
+import type { ContentSink, SignalOptions, WorkspaceStoreOptions } from './workspace-store-options.js';
 
 /**
  * Immutable, content-addressed snapshots of directories over any `Blobs`.
@@ -68,12 +38,13 @@ export type ContentSink = (entry: TreeEntry, chunks: AsyncIterable<Uint8Array>) 
  */
 export class WorkspaceStore implements AsyncDisposable {
   readonly #context: StoreContext;
-  readonly #opened = new OpenSnapshots();
+  readonly #opened: OpenSnapshots;
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   private constructor(context: StoreContext) {
     this.#context = context;
+    this.#opened = new OpenSnapshots(context);
   }
 
   /** Opens a store over `blobs`. Nothing is written before the first snapshot. */
@@ -119,7 +90,7 @@ export class WorkspaceStore implements AsyncDisposable {
   async openTree(ref: Ref, options: SignalOptions = {}): Promise<Tree> {
     const checked = parseRef(ref);
     return await this.#run(options, async () => {
-      const table = await this.#reopen(checked, options);
+      const table = await this.#opened.reopen(checked, options);
       return await readTree(this.#context.reader, table, checked, this.#context.limits, options);
     });
   }
@@ -131,7 +102,7 @@ export class WorkspaceStore implements AsyncDisposable {
    */
   async fetch(entries: readonly TreeEntry[], sink: ContentSink, options: SignalOptions = {}): Promise<void> {
     await this.#run(options, async () => {
-      const files = entries.map((entry) => this.#wanted(entry));
+      const files = entries.map((entry) => this.#opened.wanted(entry));
       const receiver = {
         whole: async (entry: TreeEntry, bytes: Uint8Array) => {
           await sink(entry, once(bytes.slice()));
@@ -151,7 +122,7 @@ export class WorkspaceStore implements AsyncDisposable {
   async materialize(ref: Ref, dest: string, options: MaterializeOptions = {}): Promise<Materialized> {
     const checked = parseRef(ref);
     return await this.#run(options, async () => {
-      const table = await this.#reopen(checked, options);
+      const table = await this.#opened.reopen(checked, options);
       const tree = await readTree(this.#context.reader, table, checked, this.#context.limits, options);
       return await materializeTree(this.#context, tree, table, dest, options);
     });
@@ -202,7 +173,7 @@ export class WorkspaceStore implements AsyncDisposable {
   async diff(before: Ref, after: Ref, options: DiffOptions = {}): Promise<TreeDiff> {
     const second = parseRef(after);
     return await this.#look(before, options, async (table, first) => {
-      const other = this.#opened.get(second) ?? (await this.#reopen(second, options));
+      const other = await this.#opened.get(second, options);
       return await diffSnapshots(
         this.#context.reader,
         { ref: first, table },
@@ -267,6 +238,27 @@ export class WorkspaceStore implements AsyncDisposable {
     if (!/^[0-9a-f]{32}$/.test(writer)) throw new TypeError('writer: expected 32 hex digits');
     const collection = randomHex(this.#context.random, 16);
     return await this.#run(options, () => forgetWriter(this.#context.blobs, writer, collection, options));
+  }
+
+  /**
+   * Stores what a plain tar stream describes as a snapshot. A stream that is hostile, damaged or ambiguous is refused as a
+   * whole. Point of no return: the commit.
+   * @throws ArchiveEntryError or ArchiveLimitError naming the entry.
+   */
+  async importTar(stream: AsyncIterable<Uint8Array>, options: ImportOptions = {}): Promise<SnapshotResult> {
+    return await this.#run(options, () => importTar(this.#context, stream, options));
+  }
+
+  /**
+   * Writes the tree of `ref` as a plain tar stream; the same tree gives the same bytes. Omissions, ignore rules and the mode
+   * of the root are not part of it.
+   * @throws ArchiveEntryError when a name is not UTF-8.
+   */
+  async exportTar(ref: Ref, options: SignalOptions = {}): Promise<AsyncIterable<Uint8Array>> {
+    const tree = await this.openTree(ref, options);
+    return await this.#look(ref, options, async (table) => {
+      return await Promise.resolve(exportTar(this.#context.reader, tree, table, options));
+    });
   }
 
   /** Tells whether the store has a record of the ref. */
@@ -335,47 +327,20 @@ export class WorkspaceStore implements AsyncDisposable {
     }
   }
 
-  /** Opens a snapshot as it is stored now. */
-  async #reopen(ref: Ref, options: SignalOptions): Promise<ObjectTable> {
-    const { table } = await openSnapshot(this.#context, ref, options);
-    this.#opened.set(ref, table);
-    return table;
-  }
-
-  /** Reads from a snapshot that may have been opened before; when its archives have moved since, it is opened again. */
+  /** Runs `use` with a snapshot that may have been opened before. */
   async #look<T>(
     ref: Ref,
     options: SignalOptions,
     use: (table: ObjectTable, ref: Ref) => Promise<T>,
   ): Promise<T> {
     const checked = parseRef(ref);
-    return await this.#run(options, async () => {
-      const known = this.#opened.get(checked);
-      if (known !== undefined) {
-        try {
-          return await use(known, checked);
-        } catch (error) {
-          if (!IntegrityError.is(error)) throw error;
-        }
-      }
-      return await use(await this.#reopen(checked, options), checked);
-    });
+    return await this.#run(options, () =>
+      this.#opened.look(checked, options, (table) => use(table, checked)),
+    );
   }
 
   #rows(table: ObjectTable, ref: Ref, options: SignalOptions): TreeRows {
     return new TreeRows(this.#context.reader, table, ref, options);
-  }
-
-  #wanted(entry: TreeEntry): WantedFile {
-    const content = contentOf(entry);
-    const found = this.#opened.find(content);
-    if (found !== undefined) return { entry, ...found };
-    if (entry.size === 0) return { entry, ref: '', table: new ObjectTable() };
-    throw new IntegrityError({
-      path: content,
-      expected: 'content of a tree that was opened',
-      got: 'nothing',
-    });
   }
 }
 
