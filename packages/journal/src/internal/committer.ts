@@ -101,23 +101,32 @@ export class Committer {
     if (lease.expiresIn() <= 0) throw new LeaseLostError(lease.name, lease.epoch, 'expired');
   }
 
-  /** Reads what is after our end: our own records whose append was ambiguous are adopted, a fence ends this journal. */
   async #resync(): Promise<void> {
+    try {
+      await this.#adopt();
+    } catch (error) {
+      const final = JournalFencedError.is(error) || JournalCorruptError.is(error);
+      throw final ? this.#faulted(error) : error;
+    }
+  }
+
+  /** Reads what is after our end: our own records whose append was ambiguous are adopted, a fence ends this journal. */
+  async #adopt(): Promise<void> {
     const { sessionId, reader, lease, ids } = this.#context;
     const tip = await reader.tip();
     if (tip < this.position.tip) {
       const seq = tip + 1;
-      throw this.#faulted(new JournalCorruptError(sessionId, 'shorter-than-recorded', { seq }));
+      throw new JournalCorruptError(sessionId, 'shorter-than-recorded', { seq });
     }
     const { tip: from, digest: after, fold } = this.position;
     const next = this.position.clone();
     for await (const record of reader.read({ from: from + 1, to: tip, after, epoch: fold.fenceEpoch })) {
       const ours = this.#unsettled.get(record.digest);
       if (ours === undefined && record.epoch > lease.epoch) {
-        throw this.#faulted(new JournalFencedError(sessionId, lease.epoch, record.epoch));
+        throw new JournalFencedError(sessionId, lease.epoch, record.epoch);
       }
       if (ours === undefined) {
-        throw this.#faulted(new JournalCorruptError(sessionId, 'foreign-record', { seq: record.seq }));
+        throw new JournalCorruptError(sessionId, 'foreign-record', { seq: record.seq });
       }
       next.add(ours);
       if (ours.kind !== 'index') ids.add(ours.id, ours.seq);
