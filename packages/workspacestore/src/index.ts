@@ -42,6 +42,7 @@ export {
 export { ignorePresets } from './ignore-presets.js';
 export type { CopyOptions, CopyResult } from './internal/copy.js';
 export type { Compression } from './internal/frame-codec.js';
+export type { MaintainOptions, MaintainReport } from './internal/maintain.js';
 export type { Materialized, MaterializeOptions } from './internal/materialize.js';
 export type { WriterSession } from './internal/record.js';
 export type { ImportOptions } from './internal/tar/import-tar.js';

@@ -10,6 +10,7 @@ import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy
 import { diffSnapshots, diffTrees } from './internal/diff.js';
 import { explainRef } from './internal/explain.js';
 import { canCompress } from './internal/frame-codec.js';
+import { type MaintainOptions, type MaintainReport, maintainStore } from './internal/maintain.js';
 import { type Materialized, type MaterializeOptions, materializeTree } from './internal/materialize.js';
 import { keyBytes } from './internal/object-key.js';
 import type { ObjectTable } from './internal/object-table.js';
@@ -222,6 +223,14 @@ export class WorkspaceStore implements AsyncDisposable {
    */
   async collect(options: CollectOptions): Promise<CollectReport> {
     return await this.#run(options, () => collectGarbage(this.#context, options));
+  }
+
+  /**
+   * Merges small archives of the roots that this store has captured, and leaves dead ones behind. Meant to run after a ref
+   * was returned, in the background; safe beside everything else. An abort leaves at most unreferenced archives.
+   */
+  async maintain(options: MaintainOptions = {}): Promise<MaintainReport> {
+    return await this.#run(options, () => maintainStore(this.#context, options));
   }
 
   /** Tells which records keep a snapshot in the store. */

@@ -77,6 +77,25 @@ export class RootStates {
     this.#entries.set(path, { state, savedAt, unsaved: state.committed !== undefined });
   }
 
+  /** The paths of the roots that are known. */
+  paths(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /** What is known about the directory at a path, whatever is there now. */
+  peek(path: string): RootState | undefined {
+    return this.#entries.get(path)?.state;
+  }
+
+  /** Replaces a state by one that was made of it; `false` when something else was learned meanwhile. */
+  replace(path: string, old: RootState, next: RootState): boolean {
+    const entry = this.#entries.get(path);
+    if (entry?.state !== old) return false;
+    entry.state = next;
+    entry.unsaved = true;
+    return true;
+  }
+
   /** Saves the state of a root after a commit, unless that was done a moment ago. */
   async committed(path: string): Promise<void> {
     const entry = this.#entries.get(path);

@@ -6,6 +6,7 @@ import type { OmittedEntry } from '../tree.js';
 import type { CaptureResult } from './capture-types.js';
 import { commitArchives } from './commit.js';
 import { type CheckedRules, checkCaptureOptions, openCaptureRoot } from './live-capture.js';
+import { countUnsealed, mergeGroup, tooManyUnsealed } from './merge.js';
 import { addObject } from './object-adding.js';
 import { keyText } from './object-key.js';
 import { ObjectTable } from './object-table.js';
@@ -92,9 +93,22 @@ async function attempt(
   if ('absent' in outcome) return outcome;
   const closure = await extend(context, start.closure, sink.archives);
   const committed = { ref, hold: outcome.hold, closure };
-  context.roots.learn(root.path, { identity, table: result.table, committed });
+  const learned = { identity, table: result.table, committed };
+  context.roots.learn(root.path, learned);
+  if (countUnsealed(closure) > tooManyUnsealed) await mergeNow(context, root.path, learned);
   await context.roots.committed(root.path);
   return finish(outcome.hold);
+}
+
+/** Nobody has called `maintain` for long: one group at a time keeps the closure bounded. */
+async function mergeNow(context: StoreContext, path: string, state: RootState): Promise<void> {
+  try {
+    const next = await mergeGroup(context, state, {});
+    if (next !== undefined) context.roots.replace(path, state, next);
+  } catch (error) {
+    // The snapshot is committed: what could not be tidied now is tidied by the next one.
+    if (!(error instanceof HoldfastError)) throw error;
+  }
 }
 
 interface StartingPoint {
