@@ -18,6 +18,7 @@ const fieldOrder = [
   'files',
   'scripts',
   'dependencies',
+  'devDependencies',
   'peerDependencies',
   'peerDependenciesMeta',
   'optionalDependencies',
@@ -64,6 +65,15 @@ export function checkManifest(item, layers, imports) {
   for (const name of imports) {
     if (declared[name] === undefined && name !== manifest.name)
       problems.push(`${where}: src imports ${name}, undeclared`);
+  }
+
+  // What only tests need of the layers below; nobody else's packages, those are pinned once at the root.
+  for (const [name, range] of Object.entries(manifest.devDependencies ?? {})) {
+    const sibling = workspaceDirectory(name);
+    if (sibling === undefined || !allowed.includes(sibling)) {
+      problems.push(`${where}: ${directory} must not depend on ${name}, in tests either`);
+    } else if (range !== 'workspace:^') problems.push(`${where}: ${name} must be workspace:^, not ${range}`);
+    if (declared[name] !== undefined) problems.push(`${where}: ${name} is declared twice`);
   }
 
   const unknown = Object.keys(manifest).filter((field) => !fieldOrder.includes(field));
