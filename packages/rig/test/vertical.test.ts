@@ -6,7 +6,7 @@ import { defineLoop, type SessionController } from '@holdfast/session';
 import type { Ref } from '@holdfast/workspacestore';
 import { expect, it } from 'vitest';
 
-import { World } from './stack.js';
+import { World } from './support/world.js';
 
 async function types(controller: SessionController): Promise<string[]> {
   const seen: string[] = [];
