@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+
 import { ModelFileSystem } from '@holdfast/durable/testing';
 import {
   fsLeaserHarness,
+  leaserSuite,
   memoryLeaserHarness,
   prefixedLeaserHarness,
   secondViewLeaserHarness,
@@ -30,6 +33,15 @@ for (const harness of [
 ]) {
   testLeaser({ describe, it }, harness);
 }
+
+describe('the contract page', () => {
+  it('has exactly one clause per case, in the same order', () => {
+    const page = readFileSync(new URL('../../../docs/contracts/lease.md', import.meta.url), 'utf8');
+    const clauses = [...page.matchAll(/^- \*\*(\d+\.\d+)\*\* /gm)].map((match) => match[1]);
+    expect(clauses).toEqual(leaserSuite.cases.map(({ clause }) => clause));
+    expect(page).toContain(`\`${leaserSuite.contract}\``);
+  });
+});
 
 describe('the report', () => {
   it('says in one line what was checked', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 
+import { yieldToEventLoop } from '@holdfast/base';
 import type { CaseScope } from '@holdfast/base/testing';
 
 import { LeaseLostError, type LeaseLostKind } from '../errors.js';
@@ -73,6 +74,8 @@ export class CaseTools {
         `nothing happened within ${maxSteps * stepMilliseconds} ms of the fake clock`,
       );
       await this.harness.advance(stepMilliseconds);
+      // What does not hang on the fake clock must get on as well.
+      await yieldToEventLoop();
     }
     return await promise;
   }
