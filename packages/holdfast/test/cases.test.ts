@@ -322,6 +322,29 @@ describe('arguments that must be refused', () => {
   });
 });
 
+const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && canMount();
+
+describe.runIf(mayMount)('a root that is a mount point (left out without the privilege to mount)', () => {
+  it('is refused before anything is touched, and restored with scratch inside it when asked', async () => {
+    execFileSync('mount', ['-t', 'tmpfs', 'holdfast-test', root]);
+    try {
+      write('file', 'one');
+      const before = treeRows(root);
+      const { ref } = await snapshot();
+      write('file', 'two');
+      const refused = await holdfast(['restore', ref, root, '--home', home, '--json']);
+      expect(refused.status).toBe(1);
+      expect(refused.error()).toMatchObject({ code: 'RESTORE_SCRATCH_UNAVAILABLE' });
+      expect(refused.stderr).toContain('inside');
+      expect(read('file')).toBe('two');
+      await restore(ref, '--scratch', 'inside');
+      expect(treeRows(root)).toEqual(before);
+    } finally {
+      execFileSync('umount', [root]);
+    }
+  });
+});
+
 describe('an interrupted command', () => {
   it('stops cleanly with 130 and leaves no ref', async () => {
     for (let index = 0; index < 3000; index += 1) write(`many/${index}`, String(index).repeat(500));
@@ -352,4 +375,18 @@ function stampsOf(directory: string, paths: readonly string[]): Map<string, stri
       return [path, `${stat.ino} ${stat.mtimeNs} ${stat.ctimeNs}`] as const;
     }),
   );
+}
+
+/** Mounting needs more than being root: a container may forbid it. */
+function canMount(): boolean {
+  const place = temporaryDirectory();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', 'holdfast-probe', place.path], { stdio: 'ignore' });
+    execFileSync('umount', [place.path]);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    place[Symbol.dispose]();
+  }
 }
