@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Recovers a tree from a store directory with nothing but Python: recover.py STORE REF DEST
 
-STORE is a directory that holds the names of a blob store as files, or any copy of it made with other tools. Every object is
-checked against its key. Frames compressed with zstd or brotli need the Python modules of those names.
+STORE is a directory of the embedded store, or any directory with copies of its archives whose file names end in the archives'
+names. Every object is checked against its key. Frames compressed with zstd or brotli need the Python modules of those names.
 """
 import gzip, hashlib, io, json, os, struct, sys, tarfile
 
@@ -28,12 +28,14 @@ def expand(codec, data):
 class Store:
     def __init__(self, folder):
         self.places = {}
-        for parent, _, names in os.walk(os.path.join(folder, "archives")):
+        for parent, _, names in os.walk(folder):
             for name in names:
-                self.add(os.path.join(parent, name))
+                self.add(os.path.join(parent, name), name[-64:])
 
-    def add(self, path):
-        data = open(path, "rb").read()
+    def add(self, path, archive_name):
+        data = open(path, "rb").read() if len(archive_name) == 64 else b""
+        if hashlib.sha256(data).hexdigest() != archive_name:
+            return
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             index = archive.extractfile("index").read()
         frames, rows = struct.unpack_from(">II", index, 8)

@@ -1,16 +1,26 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { systemRandom } from '@holdfast/base';
 import { memoryBlobs } from '@holdfast/blobs';
+import { openFsBlobs } from '@holdfast/blobs/fs';
 import { nodeFileSystem } from '@holdfast/durable';
 import { parseRef, WorkspaceStore } from '@holdfast/workspacestore';
-import { canonicalOrder, goldenFile, goldenTrees, writeTree } from '@holdfast/workspacestore/testing';
+import {
+  canonicalOrder,
+  generateTree,
+  goldenFile,
+  goldenTrees,
+  writeTree,
+} from '@holdfast/workspacestore/testing';
 import { describe, expect, test } from 'vitest';
 
 import { contents, withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
+import { walk } from './support/walk.js';
 
 interface ArchiveJson {
   readonly title: string;
@@ -104,6 +114,39 @@ describe('archives', () => {
     ]);
     const copy = await blobs.getBytes(`snapshots/${ref.slice(10)}/${hold}`);
     expect(copy).toEqual(await blobs.getBytes(`writers/${writer}/0000000001`));
+  });
+});
+
+describe('without our software', () => {
+  test('a script of the format pages recovers a tree', async () => {
+    const top = temporaryDirectory();
+    const root = path.join(top, 'root');
+    fs.mkdirSync(root);
+    writeTree(
+      nodeFileSystem(),
+      root,
+      canonicalOrder(generateTree(5, { nodes: 60, largestFile: 6 * 2 ** 20 })),
+    );
+    const blobs = await openFsBlobs(path.join(top, 'blobs'));
+    const ref = await withStore(blobs, {}, async (store) => {
+      const first = await store.snapshot(root);
+      fs.writeFileSync(path.join(root, 'later'), 'x');
+      return (await store.snapshot(root, { base: first.ref })).ref;
+    });
+    await blobs.close();
+    const script = fileURLToPath(new URL('../../../docs/formats/recover.py', import.meta.url));
+    const dest = path.join(top, 'recovered');
+    const { stderr } = spawnSync('python3', [script, path.join(top, 'blobs'), ref, dest], {
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    expect(walk(dest)).toEqual(walk(root));
+  });
+
+  test('another implementation still writes the vectors that are here', () => {
+    const script = fileURLToPath(new URL('../vectors/reference.py', import.meta.url));
+    const { status, stderr } = spawnSync('python3', [script, '--check'], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
   });
 });
 
