@@ -103,7 +103,9 @@ describe('a new session', () => {
     expect((await eventTypes(controller)).length).toBe(tip);
     expect(readdirSync(world.place)).toEqual(before);
     await controller.shutdown();
-    expect((await (await rig.openSession(controller.id)).opening.recovery).action).toBe('none');
+    const opened = await rig.openSession(controller.id);
+    expect(opened.opening.recovery.action).toBe('none');
+    await opened.shutdown();
   });
 
   it('is aborted before anything, with the reason', async () => {

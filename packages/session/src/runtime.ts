@@ -167,8 +167,11 @@ export class SessionRuntime {
     return await this.#require('checkpointWorkspace').runner.extra({ ...request, closesGate: false });
   }
 
-  /** Restores the workspace as part of the opening of the session. */
-  async bringBack(ref: Ref, options: CallOptions = {}): Promise<RestoreReceipt> {
+  /** Restores the workspace as part of the opening of the session; `settles` ends the restore that was interrupted. */
+  async bringBack(
+    ref: Ref,
+    options: CallOptions & { readonly settles?: boolean | undefined } = {},
+  ): Promise<RestoreReceipt> {
     const { restorer } = this.#require('restoreWorkspace');
     return await restorer.restore(ref, { ...options, safety: false, opening: true });
   }

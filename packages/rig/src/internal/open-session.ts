@@ -165,14 +165,7 @@ async function lastOwnRef(
 /** Part of a restore that lost its scratch is in the files; what they were before it is in the store. */
 async function bringBackMixed(runtime: SessionRuntime): Promise<RestoreReceipt | undefined> {
   const previous = tryParseRef(runtime.fold.openRestore?.previousRef);
-  if (previous === undefined) return undefined;
-  const restoreId = runtime.fold.openRestore?.restoreId ?? '';
-  await runtime.journal.appendPrivate({
-    type: 'restore-aborted',
-    id: `${restoreId}.aborted`,
-    body: { restoreId, reason: 'its scratch was lost; the files are brought back from the store' },
-  });
-  return await runtime.bringBack(previous);
+  return previous === undefined ? undefined : await runtime.bringBack(previous, { settles: true });
 }
 
 async function settleDrift(

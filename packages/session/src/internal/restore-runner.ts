@@ -5,6 +5,7 @@ import {
   type ForeignChanges,
   type HostLock,
   previewRestore,
+  type RestoreJournal,
   type RestorePlan,
   type RestoreReceipt,
   type RootIdentity,
@@ -21,7 +22,7 @@ import type { CheckpointHost } from './checkpoint-transaction.js';
 import { eventFailure } from './event-failure.js';
 import { explainFailure, withStoreError } from './restore-failures.js';
 import type { RewindRecord } from './restore-record.js';
-import { sessionRestoreJournal } from './session-restore-journal.js';
+import { sessionRestoreJournal, settlingRestoreJournal } from './session-restore-journal.js';
 
 /** What a restore needs of its session. */
 export interface RestoreHost extends CheckpointHost {
@@ -45,6 +46,8 @@ interface RestoreCall extends RestoreWorkspaceOptions {
   readonly rewind?: RewindRecord | undefined;
   /** While a session is opened nothing runs yet and nobody is to be kept out. */
   readonly opening?: boolean | undefined;
+  /** Ends the session's open restore, which was interrupted, in place of beginning one of its own. */
+  readonly settles?: boolean | undefined;
 }
 
 /** What is known when a restore is applied. */
@@ -160,7 +163,7 @@ export class RestoreRunner {
     signal: AbortSignal,
   ): Promise<RestoreReceipt> {
     const { ref, restoreId, safetyRef, foreign } = prepared;
-    const { faults, hostLock, hostName, journal, log, owner, workspace } = this.#host;
+    const { hostLock, journal, owner, workspace } = this.#host;
     const { coordinator } = workspace;
     const receipt = await applyRestore(workspace.store, ref, workspace.root, {
       ...this.#planOptions(options),
@@ -175,14 +178,7 @@ export class RestoreRunner {
       safetyRef,
       previousRef: tryParseRef(journal.fold.currentWorkspace?.ref),
       rootIdentity: this.#host.rootIdentity(),
-      journal: sessionRestoreJournal({
-        journal,
-        log,
-        faults,
-        host: hostName,
-        rewind: options.rewind,
-        treeKey: async () => await this.#treeKey(),
-      }),
+      journal: this.#journalFor(options),
       settled: (other) => journal.fold.openRestore?.restoreId !== other,
       health: async () => {
         await coordinator.healthy();
@@ -263,6 +259,20 @@ export class RestoreRunner {
         { root: this.#host.workspace.root, restoreId, cause: error },
       );
     }
+  }
+
+  #journalFor(options: RestoreCall): RestoreJournal {
+    const { faults, hostName, journal, log } = this.#host;
+    const open = journal.fold.openRestore;
+    if (options.settles === true && open !== undefined) return settlingRestoreJournal(log, open);
+    return sessionRestoreJournal({
+      journal,
+      log,
+      faults,
+      host: hostName,
+      rewind: options.rewind,
+      treeKey: async () => await this.#treeKey(),
+    });
   }
 
   async #treeKey(): Promise<string | undefined> {

@@ -84,3 +84,30 @@ async function withResult(
   const found = await treeKey();
   return found === undefined ? record : { ...record, prepared: { ...record.prepared, treeKey: found } };
 }
+
+/**
+ * Records a restore that takes back what an interrupted one had begun: the journal knows only of that one, which is open
+ * until the files are back and ends with this.
+ */
+export function settlingRestoreJournal(
+  log: EventLog,
+  open: { readonly restoreId: string; readonly seq: number },
+): RestoreJournal {
+  return {
+    prepare: () => new TextEncoder().encode(JSON.stringify({ v: 1, settles: open.restoreId })),
+    started: async () => await Promise.resolve(open.seq),
+    restored: async () => {
+      await log.appendPrivate({
+        type: 'restore-aborted',
+        id: `${open.restoreId}.aborted`,
+        body: {
+          restoreId: open.restoreId,
+          reason: 'its scratch was lost; the files were brought back from the store',
+        },
+      });
+    },
+    aborted: async () => {
+      await Promise.resolve();
+    },
+  };
+}
