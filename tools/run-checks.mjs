@@ -4,6 +4,7 @@
  * fails; the last line is the total. `npm run check -- lint format` runs the named ones.
  */
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 import { run } from './shared/process.mjs';
 import { Tally } from './shared/tally.mjs';
@@ -50,7 +51,9 @@ for (const [name, what, [command, ...args]] of checks) {
   tally.count(ok);
   const seconds = (result.durationMs / 1000).toFixed(1).padStart(5);
   console.log(`${ok ? 'ok  ' : 'FAIL'} ${name.padEnd(11)} ${seconds} s  ${what}`);
-  if (!ok) console.log(`\n${result.output.trimEnd()}\n`);
+  // Some of the programs colour their output whatever they are told.
+  const output = process.stdout.isTTY ? result.output : stripVTControlCharacters(result.output);
+  if (!ok) console.log(`\n${output.trimEnd()}\n`);
 }
 console.log(String(tally));
 process.exitCode = tally.exitCode;

@@ -7,7 +7,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -65,6 +65,29 @@ export function pinnedPnpm(root) {
 }
 
 /**
+ * Deletes built files whose source is gone. The compiler leaves them behind, where they could still be imported.
+ * @param {string} root
+ * @returns {string[]} What was deleted.
+ */
+export function pruneStaleOutputs(root) {
+  /** @type {string[]} */
+  const deleted = [];
+  for (const name of readdirSync(path.join(root, 'packages'))) {
+    const output = path.join(root, 'packages', name, 'dist');
+    if (!existsSync(output)) continue;
+    for (const entry of readdirSync(output, { recursive: true, withFileTypes: true })) {
+      const built = path.join(entry.parentPath ?? entry.path, entry.name);
+      const stem = path.relative(output, built).replace(/(\.d\.ts|\.js)(\.map)?$/, '');
+      if (!entry.isFile() || stem === path.relative(output, built)) continue;
+      if (existsSync(path.join(root, 'packages', name, 'src', `${stem}.ts`))) continue;
+      rmSync(built, { force: true });
+      deleted.push(path.relative(root, built));
+    }
+  }
+  return deleted.sort();
+}
+
+/**
  * Sets up the repository at `root`.
  * @param {string} root
  * @returns {{ installed: boolean }}
@@ -89,6 +112,7 @@ export function setup(root) {
     mkdirSync(path.dirname(stampFile), { recursive: true });
     writeFileSync(stampFile, `${JSON.stringify({ key, pnpmDirectory })}\n`);
   }
+  pruneStaleOutputs(root);
   const turbo = path.join(root, 'node_modules', '.bin', 'turbo');
   const args = [
     'run',

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { installKey, isSupportedNode, pinnedPnpm } from './setup.mjs';
+import { installKey, isSupportedNode, pinnedPnpm, pruneStaleOutputs } from './setup.mjs';
 
 const tools = fileURLToPath(new URL('.', import.meta.url));
 
@@ -149,6 +149,19 @@ esac`,
     const result = runSetup();
     expect(result.status).toBe(1);
     expect(result.output).toMatch(/npm install --global pnpm@10\.34\.8/);
+  });
+
+  test('deletes built files whose source is gone, and nothing else', () => {
+    const place = path.join(root, 'packages', 'one');
+    mkdirSync(path.join(place, 'src', 'deep'), { recursive: true });
+    mkdirSync(path.join(place, 'dist', 'deep'), { recursive: true });
+    for (const file of ['src/a.ts', 'src/deep/b.ts']) writeFileSync(path.join(place, file), '');
+    const kept = ['a.js', 'a.js.map', 'a.d.ts', 'a.d.ts.map', 'deep/b.js', '.tsbuildinfo'];
+    const stale = ['old.js', 'old.d.ts.map', 'deep/a.js', 'b.d.ts'];
+    for (const file of [...kept, ...stale]) writeFileSync(path.join(place, 'dist', file), '');
+    expect(pruneStaleOutputs(root)).toEqual(stale.map((file) => `packages/one/dist/${file}`).sort());
+    expect(kept.filter((file) => !existsSync(path.join(place, 'dist', file)))).toEqual([]);
+    expect(pruneStaleOutputs(root)).toEqual([]);
   });
 
   test('insists on an exact pin', () => {
