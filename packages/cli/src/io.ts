@@ -25,6 +25,8 @@ export interface InputStream {
   readonly isTerminal: boolean;
   /** One line without its end, or `undefined` at the end of input. */
   readLine(): Promise<string | undefined>;
+  /** Everything that comes, as bytes. */
+  chunks(): AsyncIterable<Uint8Array>;
 }
 
 /** The abort reason of an interrupted command (exit status 130). */

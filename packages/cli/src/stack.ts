@@ -30,6 +30,11 @@ export interface LocalStack extends AsyncDisposable {
    * deleted; a home without any journal keeps everything.
    */
   collect(options?: LocalCollectOptions): Promise<CollectReport>;
+  /** Stores a plain tar stream as a snapshot, and records it in a journal of imports so that collections keep it. */
+  importTar(
+    stream: AsyncIterable<Uint8Array>,
+    options?: Pick<LocalCaptureOptions, 'signal' | 'onProgress'>,
+  ): Promise<SnapshotResult>;
   /** Yields the journals of this home that need a ref. */
   holdersOf(ref: Ref, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<RefHolder>;
   close(): Promise<void>;

@@ -28,10 +28,17 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
       return Promise.resolve();
     },
   });
+  const noInput = (): AsyncIterable<Uint8Array> => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),
+  });
   return {
     stdout: collector(out),
     stderr: collector(err),
-    stdin: { isTerminal: options.terminal ?? false, readLine: () => Promise.resolve(answers.shift()) },
+    stdin: {
+      isTerminal: options.terminal ?? false,
+      readLine: () => Promise.resolve(answers.shift()),
+      chunks: noInput,
+    },
     env: options.env ?? {},
     cwd: options.cwd ?? '/nowhere',
     platform: options.platform ?? 'linux',

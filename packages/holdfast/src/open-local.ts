@@ -22,6 +22,7 @@ import type { RigFragment } from '@holdfast/rig';
 import { WorkspaceStore } from '@holdfast/workspacestore';
 
 import { collectHome } from './internal/collect-home.js';
+import { importTar } from './internal/import-tar.js';
 import { holdersOf } from './internal/live-refs.js';
 import { openManagedRoot } from './internal/managed-root.js';
 
@@ -94,6 +95,7 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
     fragment: Object.freeze({ sessionStore: sessions, controlDirectory: controlDirectory(path, options) }),
     openRoot: async (root: string, rootOptions: OpenRootOptions = {}): Promise<LocalRoot> =>
       await openManagedRoot({ root, leaser, journals: roots, store, clock, random }, rootOptions),
+    importTar: async (stream, call = {}) => await importTar({ store, journals: roots }, stream, call),
     collect: (call = {}) =>
       collectHome({ store, journals: [sessions, roots], clock: clock ?? systemClock }, call),
     holdersOf: (ref, call = {}) => holdersOf({ sessions, roots }, ref, call.signal),

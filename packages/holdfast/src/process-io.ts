@@ -52,6 +52,7 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
 function standardInput(): InputStream {
   return {
     isTerminal: process.stdin.isTTY,
+    chunks: () => process.stdin,
     readLine: async () => {
       const reader = createInterface({ input: process.stdin });
       try {

@@ -20,7 +20,7 @@ export interface CommandResult {
 
 export interface CommandOptions {
   readonly cwd?: string;
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   /** Run as this user instead of the present one (needs root). */
   readonly uid?: number;
   readonly env?: Readonly<Record<string, string>>;

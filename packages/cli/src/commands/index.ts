@@ -2,7 +2,9 @@ import type { Command } from '../command.js';
 import { catCommand } from './cat.js';
 import { diffCommand } from './diff.js';
 import { explainCommand } from './explain.js';
+import { exportCommand } from './export.js';
 import { gcCommand } from './gc.js';
+import { importCommand } from './import.js';
 import { lsCommand } from './ls.js';
 import { materializeCommand } from './materialize.js';
 import { recoverCommand } from './recover.js';
@@ -27,6 +29,8 @@ export const commands: readonly Command[] = [
   recoverCommand,
   verifyCommand,
   gcCommand,
+  exportCommand,
+  importCommand,
   explainCommand,
   sessionNewCommand,
   sessionListCommand,

@@ -14,12 +14,7 @@ import type {
   LocalSnapshotOptions,
   OpenRootOptions,
 } from '@holdfast/cli';
-import {
-  type CheckpointTrigger,
-  type SessionJournal,
-  SessionNotFoundError,
-  type SessionStore,
-} from '@holdfast/journal';
+import { type CheckpointTrigger, type SessionJournal, type SessionStore } from '@holdfast/journal';
 import { type Lease, LeaseHeldError, type Leaser } from '@holdfast/lease';
 import { processIdentity } from '@holdfast/lease/fs';
 import {
@@ -34,6 +29,8 @@ import {
 } from '@holdfast/restore';
 import { rootLeaseName, rootLock, WorkspaceRootBusyError } from '@holdfast/rig';
 import { type Ref, type SnapshotResult, tryParseRef, type WorkspaceStore } from '@holdfast/workspacestore';
+import { appendCheckpoint } from './append-checkpoint.js';
+import { openOrCreate } from './open-or-create.js';
 import { recoverRoot } from './recover-root.js';
 import { rootRestoreJournal } from './root-restore-journal.js';
 
@@ -64,7 +61,10 @@ export async function openManagedRoot(
   await using building = new DisposalStack();
   const lease = await takeRootLease(parts, options);
   building.defer(() => lease.release());
-  const journal = await openJournal(parts, options);
+  const journal = await openOrCreate(parts.journals, sha256Hex(new TextEncoder().encode(parts.root)), {
+    title: parts.root,
+    signal: options.signal,
+  });
   building.defer(() => journal.close());
   const recovered = await recoverRoot({
     root: parts.root,
@@ -84,20 +84,6 @@ async function takeRootLease(parts: ManagedRootParts, options: OpenRootOptions):
   } catch (error) {
     if (!LeaseHeldError.is(error)) throw error;
     throw new WorkspaceRootBusyError(parts.root, error.holderEpoch, error.owner, { cause: error });
-  }
-}
-
-async function openJournal(
-  { root, journals }: ManagedRootParts,
-  { signal }: OpenRootOptions,
-): Promise<SessionJournal> {
-  const id = sha256Hex(new TextEncoder().encode(root));
-  const owner = processIdentity();
-  try {
-    return await journals.open(id, { owner, signal });
-  } catch (error) {
-    if (!SessionNotFoundError.is(error)) throw error;
-    return await journals.create({ id, title: root, owner, signal });
   }
 }
 
@@ -187,7 +173,6 @@ class ManagedRoot implements LocalRoot {
     }
   }
 
-  /** Point of no return: the append of the event. The snapshot is kept alive by its hold until then. */
   async #checkpoint(
     trigger: CheckpointTrigger,
     cause: { readonly restore: string } | undefined,
@@ -202,21 +187,8 @@ class ManagedRoot implements LocalRoot {
       signal: options.signal,
     });
     await this.#lease.check({ signal: options.signal });
-    const { ref, hold, stats, coverage } = result;
-    await this.#journal.append({
-      type: 'WorkspaceCheckpointed',
-      // Nothing keeps other processes from writing while a bare command scans.
-      body: {
-        ref,
-        hold,
-        consistency: 'fuzzy',
-        trigger,
-        ...(cause === undefined ? {} : { cause }),
-        stats,
-        coverage,
-      },
-    });
-    store.release(hold);
+    // Nothing keeps other processes from writing while a bare command scans.
+    await appendCheckpoint(this.#journal, store, result, { trigger, cause, consistency: 'fuzzy' });
     return result;
   }
 
