@@ -70,7 +70,7 @@ export const sessionUndoCommand: Command = {
 interface Intended {
   /** Known before the change: a plan can be shown. */
   readonly ref: Ref | undefined;
-  apply(options: RemoteRestoreOptions): Promise<RestoreReceipt>;
+  readonly apply: (options: RemoteRestoreOptions) => Promise<RestoreReceipt>;
 }
 
 async function change(
