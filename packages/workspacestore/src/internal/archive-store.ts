@@ -69,7 +69,7 @@ export class ArchiveStore {
     try {
       const opened = { ref: archive, tail: openTail(bytes, archive.tail) };
       this.#tails.set(archive.name, opened, bytes.length);
-      if (saved === undefined) this.#cache?.write(tailName(archive), bytes);
+      if (saved === undefined) await this.#cache?.write(tailName(archive), [bytes]);
       return opened;
     } catch (error) {
       if (error instanceof FormatFault) throw damagedArchive(archive.name, error.message, error);

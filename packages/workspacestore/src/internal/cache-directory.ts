@@ -1,9 +1,10 @@
-import { equalBytes, type Random, randomHex, sha256 } from '@holdfast/base';
+import { createSha256, equalBytes, Pacer, type Random, randomHex, sha256 } from '@holdfast/base';
 import { type Dir, ensureDirectory, type FileSystem, FileSystemError } from '@holdfast/durable';
 
 import { CacheDirectoryError } from '../errors.js';
 
 const largestEntry = 2 ** 30;
+const pieceBytes = 2 ** 20;
 const mostBytes = 512 * 2 ** 20;
 
 /**
@@ -55,13 +56,24 @@ export class CacheDirectory {
   }
 
   /** Replaces what is under a name. Not synced: after a power failure the old bytes, or none, are there. */
-  write(name: string, bytes: Uint8Array): void {
+  async write(name: string, parts: readonly Uint8Array[]): Promise<void> {
     const temporary = `${name}.${randomHex(this.#random, 4)}`;
-    quietly(() => {
+    const pacer = new Pacer();
+    await quietlyLater(async () => {
       const file = this.#dir.createFile(temporary, 0o600);
       try {
-        file.write(bytes, 0);
-        file.write(sha256(bytes), bytes.length);
+        const hash = createSha256();
+        let position = 0;
+        for (const part of parts) {
+          for (let at = 0; at < part.length; at += pieceBytes) {
+            const piece = part.subarray(at, at + pieceBytes);
+            hash.update(piece);
+            file.write(piece, position);
+            position += piece.length;
+            if (pacer.due) await pacer.rest();
+          }
+        }
+        file.write(hash.digest(), position);
       } finally {
         file.close();
       }
@@ -94,5 +106,13 @@ function quietly<T>(action: () => T): T | undefined {
   } catch (error) {
     if (FileSystemError.is(error)) return undefined;
     throw error;
+  }
+}
+
+async function quietlyLater(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (!FileSystemError.is(error)) throw error;
   }
 }

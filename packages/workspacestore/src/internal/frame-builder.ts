@@ -14,12 +14,15 @@ export interface RawFrame {
 /** Packs objects into frames in the order in which they come. */
 export class FrameBuilder {
   readonly #emit: (frame: RawFrame) => void;
+  readonly #spare: () => Uint8Array | undefined;
   #buffer: Uint8Array | undefined;
   #length = 0;
   #objects: FrameObject[] = [];
 
-  constructor(emit: (frame: RawFrame) => void) {
+  /** `spare` may give buffers of the target size that nobody needs any more. */
+  constructor(emit: (frame: RawFrame) => void, spare: () => Uint8Array | undefined = () => undefined) {
     this.#emit = emit;
+    this.#spare = spare;
   }
 
   /** Adds an object; its bytes are copied. */
@@ -32,7 +35,7 @@ export class FrameBuilder {
       return;
     }
     if (this.#length + bytes.length > frameTargetBytes) this.flush();
-    this.#buffer ??= new Uint8Array(frameTargetBytes);
+    this.#buffer ??= this.#spare() ?? new Uint8Array(frameTargetBytes);
     this.#buffer.set(bytes, this.#length);
     this.#objects.push({ kind, key: key.slice(), offset: this.#length, length: bytes.length });
     this.#length += bytes.length;

@@ -18,7 +18,7 @@ export interface SavedState {
 const version = 'holdfast-stat-index/1';
 
 /** One line of JSON, then the columns of the table. */
-export function encodeState(state: SavedState): Uint8Array {
+export function encodeState(state: SavedState): Uint8Array[] {
   const { store, path, ino, birthtimeNs, table, ref, hold, archives } = state;
   const head = JSON.stringify({
     version,
@@ -31,7 +31,7 @@ export function encodeState(state: SavedState): Uint8Array {
     archives,
     rows: table.rows,
   });
-  return Buffer.concat([Buffer.from(`${head}\n`), ...table.toParts().buffers]);
+  return [Buffer.from(`${head}\n`), ...table.toParts().buffers];
 }
 
 /** Reads what `encodeState` wrote, for one root of one store; `undefined` for anything else. */

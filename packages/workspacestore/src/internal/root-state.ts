@@ -133,7 +133,7 @@ export class RootStates {
     const { ino, birthtimeNs } = identity;
     const archives = committed.closure.archives.map(({ ref }) => ref);
     const { ref, hold } = committed;
-    this.#cache.write(
+    await this.#cache.write(
       fileName(path),
       encodeState({ store, path, ino, birthtimeNs, table, ref, hold, archives }),
     );

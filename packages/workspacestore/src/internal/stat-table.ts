@@ -43,7 +43,7 @@ export class StatTable {
   #columns: Columns = makeColumns(64);
   #capacity = 64;
   #rows = 0;
-  #heap = new Uint8Array(1024);
+  #heap: Uint8Array = new Uint8Array(new SharedArrayBuffer(1024));
   #heapLength = 0;
 
   get rows(): number {
@@ -202,10 +202,21 @@ export class StatTable {
     return { rows: this.#rows, buffers };
   }
 
-  /** Takes over what `toParts` gave. */
+  /** Takes over what `toParts` gave, without copying it. */
   static fromParts(parts: StatTableParts): StatTable {
-    const table = StatTable.fromBytes(parts.rows, Buffer.concat(parts.buffers));
-    if (table === undefined) throw new TypeError('stat table: the buffers do not fit the number of rows');
+    const { rows, buffers } = parts;
+    const table = new StatTable();
+    const columns = makeColumns(0);
+    for (const [position, name] of (Object.keys(columns) as (keyof Columns)[]).entries()) {
+      const { buffer, byteOffset } = buffers[position] as Uint8Array;
+      const make = columns[name].constructor as new (b: ArrayBufferLike, at: number, n: number) => never;
+      columns[name] = new make(buffer, byteOffset, name === 'keys' ? rows * keyLength : rows);
+    }
+    table.#columns = columns;
+    table.#capacity = rows;
+    table.#rows = rows;
+    table.#heap = buffers.at(-1) as Uint8Array;
+    table.#heapLength = table.#heap.length;
     return table;
   }
 
@@ -223,7 +234,8 @@ export class StatTable {
     table.#columns = columns;
     table.#capacity = rows;
     table.#rows = rows;
-    table.#heap = bytes.slice(offset);
+    table.#heap = new Uint8Array(new SharedArrayBuffer(bytes.length - offset));
+    table.#heap.set(bytes.subarray(offset));
     table.#heapLength = table.#heap.length;
     return table;
   }
@@ -231,7 +243,7 @@ export class StatTable {
   #keep(bytes: Uint8Array): number {
     const at = this.#heapLength;
     if (at + bytes.length > this.#heap.length) {
-      const grown = new Uint8Array(Math.max(this.#heap.length * 2, at + bytes.length));
+      const grown = new Uint8Array(new SharedArrayBuffer(Math.max(this.#heap.length * 2, at + bytes.length)));
       grown.set(this.#heap.subarray(0, at));
       this.#heap = grown;
     }
@@ -250,20 +262,22 @@ export class StatTable {
   }
 }
 
+/** Shared memory: a table goes to another thread and back without being copied. It is not changed any more by then. */
 function makeColumns(rows: number): Columns {
+  const room = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(rows * bytes);
   return {
-    kind: new Uint8Array(rows),
-    flags: new Uint8Array(rows),
-    mode: new Uint16Array(rows),
-    nameLength: new Uint16Array(rows),
-    nameOffset: new Uint32Array(rows),
-    first: new Uint32Array(rows),
-    count: new Uint32Array(rows),
-    nlink: new Uint32Array(rows),
-    size: new Float64Array(rows),
-    ino: new BigUint64Array(rows),
-    mtimeNs: new BigInt64Array(rows),
-    ctimeNs: new BigInt64Array(rows),
-    keys: new Uint8Array(rows * keyLength),
+    kind: new Uint8Array(room(1)),
+    flags: new Uint8Array(room(1)),
+    mode: new Uint16Array(room(2)),
+    nameLength: new Uint16Array(room(2)),
+    nameOffset: new Uint32Array(room(4)),
+    first: new Uint32Array(room(4)),
+    count: new Uint32Array(room(4)),
+    nlink: new Uint32Array(room(4)),
+    size: new Float64Array(room(8)),
+    ino: new BigUint64Array(room(8)),
+    mtimeNs: new BigInt64Array(room(8)),
+    ctimeNs: new BigInt64Array(room(8)),
+    keys: new Uint8Array(room(keyLength)),
   };
 }

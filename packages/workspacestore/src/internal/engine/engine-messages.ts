@@ -1,3 +1,5 @@
+import type { MessagePort } from 'node:worker_threads';
+
 import type { Limits } from '../../limits.js';
 import type { CaptureResult, CaptureTotals } from '../capture-types.js';
 import type { Compression } from '../frame-codec.js';
@@ -25,6 +27,8 @@ export interface CaptureJob {
   readonly closure: LookupParts | undefined;
   /** See {@link controlWords}. */
   readonly control: SharedArrayBuffer;
+  /** Brings back frame buffers that may be filled again. */
+  readonly spares: MessagePort;
 }
 
 /** Words of the shared control block: set to 1 to abort; raw KiB on their way that nobody has taken yet. */
@@ -60,4 +64,10 @@ export type EngineReply =
     }
   | { readonly type: 'aborted' }
   | { readonly type: 'failed'; readonly error: TransferredError }
-  | { readonly type: 'compressed'; readonly id: number; readonly codec: number; readonly bytes: Uint8Array };
+  | {
+      readonly type: 'compressed';
+      readonly id: number;
+      readonly codec: number;
+      readonly bytes: Uint8Array;
+      readonly spare: ArrayBuffer | undefined;
+    };

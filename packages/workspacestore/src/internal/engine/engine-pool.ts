@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 
 import type { BuiltFrame, FrameObject } from '../archive-writer.js';
 import type { Compression } from '../frame-codec.js';
-import type { EngineJob, EngineReply } from './engine-messages.js';
+import type { CaptureJob, EngineReply } from './engine-messages.js';
 
 const mostCompressors = 4;
+
+/** These threads keep few objects: small young generations cost nothing and save tens of MiB. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
 /** Takes the replies of one capture. */
 export type ReplyListener = (reply: EngineReply | Error) => void;
@@ -20,6 +23,8 @@ export class EnginePool {
   #url: URL | undefined;
   #capturing: Worker | undefined;
   #captureBusy = false;
+  /** Where buffers that were compressed go back to. */
+  #spares: MessagePort | undefined;
   #compressors: Worker[] = [];
   readonly #waiting = new Map<
     number,
@@ -37,7 +42,7 @@ export class EnginePool {
   }
 
   /** Runs one capture; `listener` gets its replies until one ends it. */
-  capture(job: EngineJob, listener: ReplyListener): void {
+  capture(job: CaptureJob, spares: MessagePort, listener: ReplyListener): void {
     this.#captureBusy = true;
     const worker = (this.#capturing ??= this.#start());
     worker.ref();
@@ -46,6 +51,7 @@ export class EnginePool {
       worker.off('message', onMessage);
       worker.off('error', onError);
       this.#captureBusy = false;
+      this.#spares = undefined;
       listener(reply);
     };
     const onMessage = (reply: EngineReply): void => {
@@ -60,7 +66,8 @@ export class EnginePool {
     };
     worker.on('message', onMessage);
     worker.once('error', onError);
-    worker.postMessage(job);
+    this.#spares = spares;
+    worker.postMessage(job, [job.spares]);
   }
 
   /** Compresses one frame, whose bytes are given away. */
@@ -79,7 +86,7 @@ export class EnginePool {
       worker.ref();
       worker.postMessage({ type: 'compress', id, bytes, compression }, [bytes.buffer as ArrayBuffer]);
     });
-    return { ...result, rawLength, objects };
+    return { codec: result.codec, bytes: result.bytes, rawLength, objects };
   }
 
   /** Ends the threads. Nothing may be running. */
@@ -97,6 +104,7 @@ export class EnginePool {
       const worker = this.#start();
       worker.on('message', (reply: EngineReply) => {
         if (reply.type !== 'compressed') return;
+        if (reply.spare !== undefined) this.#spares?.postMessage(reply.spare, [reply.spare]);
         this.#waiting.get(reply.id)?.resolve(reply);
         this.#waiting.delete(reply.id);
         if (this.#waiting.size === 0) for (const idle of this.#compressors) idle.unref();
@@ -113,7 +121,7 @@ export class EnginePool {
 
   #start(): Worker {
     // Not the process's own flags: a test runner's would lead the thread to the sources.
-    const worker = new Worker(this.#url as URL, { execArgv: [] });
+    const worker = new Worker(this.#url as URL, { execArgv: [], resourceLimits });
     worker.unref();
     return worker;
   }

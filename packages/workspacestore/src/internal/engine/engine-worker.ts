@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort } from 'node:worker_threads';
 
 import { systemClock } from '@holdfast/base';
 import { Dir, nodeFileSystem } from '@holdfast/durable';
@@ -7,7 +7,7 @@ import { TreeChangedError } from '../../errors.js';
 import { AddedObjects } from '../added-objects.js';
 import { Capture } from '../capture.js';
 import type { CaptureResult, ObjectSink } from '../capture-types.js';
-import { FrameBuilder, type RawFrame } from '../frame-builder.js';
+import { FrameBuilder, frameTargetBytes, type RawFrame } from '../frame-builder.js';
 import { encodeFrame } from '../frame-codec.js';
 import { IgnoreMatcher } from '../ignore-matcher.js';
 import { mappedInodes } from '../mapped-inodes.js';
@@ -43,21 +43,24 @@ function compress(job: CompressJob): void {
   const { codec, bytes } = encodeFrame(job.bytes, job.compression);
   // What is handed over is exactly as large as its content.
   const owned = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
-  reply({ type: 'compressed', id: job.id, codec, bytes: owned }, [owned.buffer as ArrayBuffer]);
+  const transfer = [owned.buffer as ArrayBuffer];
+  // The raw buffer goes back to be filled again, unless it is what was asked for.
+  const spare = job.bytes.buffer as ArrayBuffer;
+  const reusable = spare.byteLength === frameTargetBytes && !transfer.includes(spare) ? spare : undefined;
+  if (reusable !== undefined) transfer.push(reusable);
+  reply({ type: 'compressed', id: job.id, codec, bytes: owned, spare: reusable }, transfer);
 }
 
 function runCapture(job: CaptureJob): void {
   const control = new Int32Array(job.control);
   try {
     const { table, ...result } = capture(job, control);
-    const parts = table.toParts();
-    reply(
-      { type: 'captured', result, table: parts },
-      parts.buffers.map((buffer) => buffer.buffer as ArrayBuffer),
-    );
+    reply({ type: 'captured', result, table: table.toParts() });
   } catch (error) {
     if (error instanceof AbortedByFlag) reply({ type: 'aborted' });
     else reply({ type: 'failed', error: transferError(error) });
+  } finally {
+    job.spares.close();
   }
 }
 
@@ -100,12 +103,16 @@ class PostingSink implements ObjectSink {
   constructor(job: CaptureJob, control: Int32Array) {
     this.#known = job.closure === undefined ? undefined : ObjectLookup.fromParts(job.closure);
     this.#control = control;
+    const spare = (): Uint8Array | undefined => {
+      const received = receiveMessageOnPort(job.spares) as { message: ArrayBuffer } | undefined;
+      return received === undefined ? undefined : new Uint8Array(received.message);
+    };
     this.#data = new FrameBuilder((frame) => {
       this.#post('data', frame);
-    });
+    }, spare);
     this.#trees = new FrameBuilder((frame) => {
       this.#post('trees', frame);
-    });
+    }, spare);
   }
 
   has: ObjectSink['has'] = (kind, key) => {

@@ -1,3 +1,5 @@
+import { MessageChannel } from 'node:worker_threads';
+
 import { onAbort } from '@holdfast/base';
 
 import type { CaptureResult, CaptureTotals } from '../capture-types.js';
@@ -22,7 +24,7 @@ export class ThreadLostError extends Error {}
  */
 export async function captureRemotely(
   pool: EnginePool,
-  job: Omit<CaptureJob, 'type' | 'control'>,
+  job: Omit<CaptureJob, 'type' | 'control' | 'spares'>,
   options: RemoteCaptureOptions,
 ): Promise<CaptureResult> {
   const shared = new SharedArrayBuffer(controlWords.count * Int32Array.BYTES_PER_ELEMENT);
@@ -33,14 +35,21 @@ export async function captureRemotely(
   };
   using _subscription = onAbort(options.signal, stop);
   const handling = new FrameIntake(control, options.onFrame, stop);
+  const spares = new MessageChannel();
+  spares.port2.unref();
   const last = await new Promise<EngineReply | Error>((resolve) => {
-    pool.capture({ ...job, type: 'capture', control: shared }, (reply) => {
-      if (reply instanceof Error || (reply.type !== 'frame' && reply.type !== 'progress')) resolve(reply);
-      else if (reply.type === 'frame') handling.push(reply);
-      else options.onProgress?.(reply.totals);
-    });
+    pool.capture(
+      { ...job, type: 'capture', control: shared, spares: spares.port1 },
+      spares.port2,
+      (reply) => {
+        if (reply instanceof Error || (reply.type !== 'frame' && reply.type !== 'progress')) resolve(reply);
+        else if (reply.type === 'frame') handling.push(reply);
+        else options.onProgress?.(reply.totals);
+      },
+    );
   });
   await handling.settle();
+  spares.port2.close();
   if (options.signal?.aborted === true) throw options.signal.reason;
   if (handling.failure !== undefined) throw handling.failure.error;
   if (last instanceof Error) throw new ThreadLostError('the capturing thread is gone', { cause: last });
