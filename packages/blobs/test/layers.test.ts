@@ -6,6 +6,7 @@ import {
   BlobsAmbiguousError,
   BlobsBackendError,
   type BlobsDriver,
+  isBlobsError,
   memoryBlobs,
 } from '@holdfast/blobs';
 import {
@@ -46,6 +47,29 @@ function faulty(
   return { store: layerBlobs(under, [faultLayer(plan, { clock })]), plan, under };
 }
 
+/** A driver whose reads, once they were cut, yield nothing at all: no progress that would count. */
+function cuttingAtNothing(driver: BlobsDriver, enabled: boolean): BlobsDriver {
+  return {
+    ...driver,
+    contract: 'blobs/1',
+    supports: driver.supports,
+    storagePaths: () => driver.storagePaths(),
+    put: async (key, source, options) => await driver.put(key, source, options),
+    get: async (key, options) => {
+      const content = await driver.get(key, options);
+      return enabled ? { ...content, chunks: (async function* () {})() } : content;
+    },
+    stat: async (key, options) => await driver.stat(key, options),
+    list: (prefix, options) => driver.list(prefix, options),
+    delete: async (key, options) => {
+      await driver.delete(key, options);
+    },
+    close: async () => {
+      await driver.close();
+    },
+  };
+}
+
 describe('layerBlobs', () => {
   it('closes the store with the view, unless others use it', async () => {
     const store = memoryBlobs();
@@ -69,17 +93,14 @@ describe('layerBlobs', () => {
 describe('the prefix layer', () => {
   it('keeps stores of one backend apart and lists only its own', async () => {
     const store = memoryBlobs();
-    const [one, two] = ['t/1', 't/10'].map((prefix) =>
-      layerBlobs(store, [prefixLayer(prefix)], { keepOpen: true }),
-    );
-    await one?.put('k', bytes);
-    await two?.put('k', bytes.slice(1));
+    const view = (prefix: string): Blobs => layerBlobs(store, [prefixLayer(prefix)], { keepOpen: true });
+    const [one, two] = [view('t/1'), view('t/10')];
+    await one.put('k', bytes);
+    await two.put('k', bytes.slice(1));
     expect((await collect(store.list())).map((entry) => entry.key)).toEqual(['t/1/k', 't/10/k']);
-    expect((await collect(one?.list() as AsyncIterable<{ key: string }>)).map((entry) => entry.key)).toEqual([
-      'k',
-    ]);
-    await one?.delete('k');
-    expectBytes(await two?.getBytes('k'), bytes.slice(1));
+    expect((await collect(one.list())).map((entry) => entry.key)).toEqual(['k']);
+    await one.delete('k');
+    expectBytes(await two.getBytes('k'), bytes.slice(1));
   });
 
   it('refuses an illegal prefix, and keys that no longer fit', async () => {
@@ -273,6 +294,24 @@ describe('the retry layer', () => {
     await expect(run(async () => await store.getBytes('other'))).rejects.toMatchObject({
       code: 'BLOBS_BACKEND',
     });
+  });
+
+  it('goes on with a read that a driver ends early without an error, and says so when it keeps ending', async () => {
+    for (const times of [2, 'always'] as const) {
+      const storage = new SpareStorage();
+      const clock = new ManualClock();
+      const plan = new FaultPlan([{ operation: 'read', kind: 'cut', times }]);
+      const immediate = { now: () => 0, monotonic: () => 0, sleep: async () => await Promise.resolve() };
+      const schedule = clock.schedule.bind(clock);
+      const retry = retryLayer({ immutable: () => true, clock: { ...immediate, schedule }, attempts: 3 });
+      const store = new Blobs(
+        retry(cuttingAtNothing(faultLayer(plan)(spareDriver(storage)), times === 'always')),
+      );
+      await store.put('k', bytes);
+      const outcome = await store.getBytes('k').catch((error: unknown) => error);
+      if (times === 'always') expect(outcome).toMatchObject({ code: 'BLOBS_INTEGRITY', kind: 'truncated' });
+      else expectBytes(outcome as Uint8Array, bytes);
+    }
   });
 
   it('does not go on with an object of another size', async () => {
@@ -511,6 +550,74 @@ describe('the fault layer', () => {
       expect(await call).toBe(reason);
     }
   });
+
+  /** Kinds with which a backend lies: no store can notice, so the outcome may be wrong without an error. */
+  const lies = new Set(['dropped', 'overwrite', 'absent', 'flipped', 'omitted', 'cut list']);
+  const plans = Object.entries(faultKinds).flatMap(([operation, kinds]) =>
+    kinds.flatMap((kind) =>
+      ([1, 2, 'always'] as const).map(
+        (when): Fault => ({
+          operation: operation as FaultOperation,
+          kind,
+          milliseconds: 1,
+          ...(when === 'always' ? { times: when } : { occurrence: when }),
+        }),
+      ),
+    ),
+  );
+
+  it.each(plans)(
+    'leads to the right outcome or a typed error: $kind $operation, $occurrence $times',
+    async (fault) => {
+      const model = new Map<string, Uint8Array>();
+      const clock = {
+        now: () => 0,
+        monotonic: () => 0,
+        sleep: async () => await Promise.resolve(),
+        schedule: () => ({ [Symbol.dispose]: () => undefined }),
+      };
+      const under = memoryBlobs();
+      const store = layerBlobs(under, [
+        faultLayer(new FaultPlan([fault]), { clock }),
+        retryLayer({ clock, immutable: () => true, attempts: 3 }),
+      ]);
+      const lying = lies.has(fault.kind) || lies.has(`${fault.kind} ${fault.operation}`);
+      const signal = (): AbortSignal =>
+        fault.kind === 'hang' ? AbortSignal.timeout(20) : new AbortController().signal;
+      /** The value, or undefined after a failure that is typed (or the abort of a call that hangs). */
+      const outcome = async <T>(
+        call: (signal: AbortSignal) => Promise<T>,
+      ): Promise<{ value: T } | undefined> => {
+        const own = signal();
+        try {
+          return { value: await call(own) };
+        } catch (error) {
+          expect(isBlobsError(error) || error === own.reason).toBe(true);
+          return undefined;
+        }
+      };
+      for (const key of ['a', 'b', 'a', 'c']) {
+        const put = await outcome(async (own) => await store.put(key, bytes.slice(0, 3000), { signal: own }));
+        if (put !== undefined || (await under.stat(key)) !== undefined) model.set(key, bytes.slice(0, 3000));
+      }
+      for (const key of model.keys()) {
+        const read = await outcome(async (own) => await store.getBytes(key, { signal: own }));
+        if (read !== undefined && !lying) expectBytes(read.value, model.get(key) as Uint8Array);
+        const info = await outcome(async (own) => await store.stat(key, { signal: own }));
+        if (info !== undefined && !lying) expect(info.value?.size).toBe(3000);
+      }
+      const listed = await outcome(async (own) => await collect(store.list('', { signal: own })));
+      if (listed !== undefined && !lying)
+        expect(listed.value.map((entry) => entry.key)).toEqual([...model.keys()].sort());
+      for (const key of ['a', 'c', 'a']) {
+        const removed = await outcome(async (own) => {
+          await store.delete(key, { signal: own });
+        });
+        if (removed !== undefined && !lying) expect(await under.stat(key)).toBe(undefined);
+      }
+      await store.close();
+    },
+  );
 
   it('knows at least fourteen kinds, each of which some operation can meet', () => {
     const kinds = new Set(Object.values(faultKinds).flat());

@@ -107,9 +107,11 @@ class RetryingDriver implements BlobsDriver {
   async *list(prefix: string, options: DriverOptions): AsyncGenerator<BlobEntry, void, undefined> {
     let last: string | undefined;
     for (let attempt = 1; ; attempt += 1) {
+      const resumed = last;
       try {
         for await (const entry of this.#driver.list(prefix, options)) {
-          if (last !== undefined && entry.key <= last) continue;
+          // Only what an earlier attempt handed out is left out: entries out of order are for the portable class to find.
+          if (resumed !== undefined && entry.key <= resumed) continue;
           yield entry;
           last = entry.key;
           attempt = 1;
@@ -163,6 +165,7 @@ class RetryingDriver implements BlobsDriver {
       for (let attempt = 1; ; attempt += 1) {
         try {
           for await (const chunk of content.chunks) {
+            if (chunk.length === 0) continue;
             position += chunk.length;
             yield chunk;
             attempt = 1;

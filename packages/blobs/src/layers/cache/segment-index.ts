@@ -21,10 +21,6 @@ export class SegmentIndex {
     this.#maxBytes = maxBytes;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   has(name: string): boolean {
     return this.#entries.get(name)?.pending === false;
   }
@@ -38,7 +34,7 @@ export class SegmentIndex {
       this.#entries.set(key, { bytes: size, pending: false });
       this.#bytes += size;
     }
-    await this.#evict(0);
+    await this.#evict();
   }
 
   /** Marks a segment as used just now. */
@@ -54,7 +50,7 @@ export class SegmentIndex {
     if (this.#entries.has(name) || bytes > this.#maxBytes) return false;
     this.#entries.set(name, { bytes, pending: true });
     this.#bytes += bytes;
-    await this.#evict(0);
+    await this.#evict();
     if (this.#bytes <= this.#maxBytes) return true;
     this.forget(name);
     return false;
@@ -85,9 +81,9 @@ export class SegmentIndex {
     return names;
   }
 
-  async #evict(room: number): Promise<void> {
+  async #evict(): Promise<void> {
     for (const [name, entry] of this.#entries) {
-      if (this.#bytes + room <= this.#maxBytes) return;
+      if (this.#bytes <= this.#maxBytes) return;
       if (!entry.pending) await this.remove(name);
     }
   }
