@@ -167,6 +167,13 @@ describe('mutants', () => {
     expect(verdicts).toEqual([{ name: 'starts at zero', killers: ['1.1'], missed: ['1.2'] }]);
     expect(idleClauses(suite, verdicts)).toEqual(['1.2']);
   });
+
+  it('can be run against the cases that are expected to kill them only', async () => {
+    const mutant = { name: 'starts at zero', killedBy: ['1.2'], harness: () => bad };
+    expect(await runMutants(suite, [mutant], { cases: 'expected' })).toEqual([
+      { name: 'starts at zero', killers: ['1.2'], missed: [] },
+    ]);
+  });
 });
 
 describe('name tables', () => {

@@ -18,6 +18,12 @@ export {
   verifySuite,
 } from './contract-suite.js';
 export { ManualClock } from './manual-clock.js';
-export { idleClauses, type Mutant, type MutantVerdict, runMutants } from './mutants.js';
+export {
+  idleClauses,
+  type Mutant,
+  type MutantVerdict,
+  type RunMutantsOptions,
+  runMutants,
+} from './mutants.js';
 export { illegalNames, legalNames } from './name-tables.js';
 export { type SeededRandom, seededRandom } from './seeded-random.js';

@@ -17,14 +17,23 @@ export interface MutantVerdict {
   readonly missed: readonly string[];
 }
 
+export interface RunMutantsOptions {
+  /** `expected`: only the cases of `killedBy`, which is enough to hold a table to its word. Default `all`. */
+  readonly cases?: 'all' | 'expected' | undefined;
+}
+
 /** Runs a suite against every mutant. A mutant with no killers has survived: the suite is too weak. */
 export async function runMutants<H extends ContractHarness>(
   suite: ContractSuite<H>,
   mutants: readonly Mutant<H>[],
+  options: RunMutantsOptions = {},
 ): Promise<readonly MutantVerdict[]> {
   const verdicts: MutantVerdict[] = [];
   for (const mutant of mutants) {
-    const report = await verifySuite(suite, mutant.harness());
+    const chosen = suite.cases.filter(
+      ({ clause }) => options.cases !== 'expected' || mutant.killedBy.includes(clause),
+    );
+    const report = await verifySuite({ ...suite, cases: chosen }, mutant.harness());
     const killers = report.cases
       .filter((result) => result.outcome === 'failed')
       .map((result) => result.clause);
