@@ -2,10 +2,9 @@ import { quote, sha256Hex } from '@holdfast/base';
 import type { LiveTree, Tree } from '@holdfast/workspacestore';
 
 import { canonicalJson } from './internal/canonical-json.js';
-import { keyPath, parentKey } from './internal/path-key.js';
+import { keyPath } from './internal/path-key.js';
 import { PlanBuilder } from './internal/plan-builder.js';
 import { shownPath } from './internal/plan-lists.js';
-import type { TreeNode } from './internal/tree-nodes.js';
 import type { Operation } from './operation.js';
 import type { RestorePlan } from './plan.js';
 import type { PlanOptions } from './plan-options.js';
@@ -71,26 +70,10 @@ export function isEmptyPlan(plan: RestorePlan): boolean {
 }
 
 function refuseUnknownPaths(builder: PlanBuilder): void {
-  const known = new Map<string, TreeNode>();
-  const chosen = [...builder.selection.keys].filter((key) => key !== '');
-  if (chosen.length === 0) return;
-  const collect = (node: TreeNode): void => {
-    known.set(node.key, node);
-    for (const child of node.children)
-      if (builder.selection.relation(child.key) !== 'outside') collect(child);
-  };
-  collect(builder.root);
-  for (const key of chosen) {
-    let found = known.has(key);
-    // Below something that the scan left out nobody can tell; the plan lists that row instead.
-    for (let up = parentKey(key); !found && up !== ''; up = parentKey(up)) {
-      const node = known.get(up);
-      found = node?.uncaptured !== undefined || node?.targetOmitted === true;
-    }
-    if (!found) {
-      throw new RangeError(
-        `paths: ${quote(shownPath(keyPath(key)))} is neither in the target nor in the live tree`,
-      );
-    }
+  for (const key of builder.selection.keys) {
+    if (key === '' || builder.knows(key)) continue;
+    throw new RangeError(
+      `paths: ${quote(shownPath(keyPath(key)))} is neither in the target nor in the live tree`,
+    );
   }
 }

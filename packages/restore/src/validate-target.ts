@@ -2,7 +2,7 @@ import { encodePathText } from '@holdfast/base';
 import type { Tree, TreeEntry } from '@holdfast/workspacestore';
 
 import { RestoreTargetError, type TargetRule } from './errors.js';
-import { baseKey, depthOf, parentKey, pathKey, treeOrder } from './internal/path-key.js';
+import { baseKey, compareTreeOrder, parentKey, pathKey } from './internal/path-key.js';
 
 /** What a target tree may hold at most. */
 export interface TargetLimits {
@@ -28,60 +28,85 @@ export function validateTarget(target: Tree, limits: TargetLimits = {}): void {
   if (!isMode(target.rootMode))
     throw new RestoreTargetError('mode', '.', 'the mode of the root is not 0 to 0o777');
   const directories = new Set(['']);
-  let previous: string | undefined;
+  let parent = '';
+  let previous: Uint8Array | undefined;
   for (const entry of target.entries) {
-    const key = pathKey(entry.path);
+    const { path } = entry;
     const refuse = (rule: TargetRule, detail: string): never => {
-      throw new RestoreTargetError(rule, encodePathText(entry.path), detail);
+      throw new RestoreTargetError(rule, encodePathText(path), detail);
     };
-    const broken = brokenPath(key, maxDepth);
-    if (broken !== undefined) refuse(broken.rule, broken.detail);
-    const order = treeOrder(key);
-    if (previous === order) refuse('duplicate', 'the path is there twice');
-    if (previous !== undefined && previous > order) refuse('order', 'entries are not in canonical order');
-    previous = order;
-    if (!directories.has(parentKey(key))) refuse('parent', 'its parent is not a directory of the tree');
+    checkPath(path, maxDepth, refuse);
+    const order = previous === undefined ? -1 : compareTreeOrder(previous, path);
+    if (order === 0) refuse('duplicate', 'the path is there twice');
+    if (order > 0) refuse('order', 'entries are not in canonical order');
+    previous = path;
+    // Most entries have the parent of the one before them.
+    const cut = path.lastIndexOf(slash);
+    const sameParent = cut === (parent === '' ? -1 : parent.length) && isPrefix(parent, path);
+    if (!sameParent) parent = cut < 0 ? '' : pathKey(path.subarray(0, cut));
+    if (!directories.has(parent)) refuse('parent', 'its parent is not a directory of the tree');
     checkEntry(entry, refuse);
-    if (entry.kind === 'directory') directories.add(key);
+    if (entry.kind === 'directory') directories.add(pathKey(path));
   }
 }
 
-function brokenPath(key: string, maxDepth: number): { rule: TargetRule; detail: string } | undefined {
-  if (key.length > maxPathBytes) return { rule: 'name', detail: `a path has at most ${maxPathBytes} bytes` };
-  for (const name of key.split('/')) {
-    if (name === '') return { rule: 'name', detail: 'a component is empty' };
-    if (name === '.' || name === '..') return { rule: 'name', detail: `a component is "${name}"` };
-    if (name.includes('\0')) return { rule: 'name', detail: 'a component holds a NUL' };
-    if (name.length > maxComponentBytes)
-      return { rule: 'name', detail: `a component has at most ${maxComponentBytes} bytes` };
+const slash = 0x2f;
+const dot = 0x2e;
+
+function isPrefix(key: string, path: Uint8Array): boolean {
+  for (let index = 0; index < key.length; index += 1) if (key.charCodeAt(index) !== path[index]) return false;
+  return true;
+}
+
+/** Looks at every byte once: there may be a million paths. */
+function checkPath(
+  path: Uint8Array,
+  maxDepth: number,
+  refuse: (rule: TargetRule, detail: string) => never,
+): void {
+  if (path.length > maxPathBytes) refuse('name', `a path has at most ${maxPathBytes} bytes`);
+  let start = 0;
+  let depth = 0;
+  for (let index = 0; index <= path.length; index += 1) {
+    const byte = path[index];
+    if (byte === 0) refuse('name', 'a component holds a NUL');
+    if (byte !== slash && index < path.length) continue;
+    const length = index - start;
+    if (length === 0) refuse('name', 'a component is empty');
+    if (length > maxComponentBytes) refuse('name', `a component has at most ${maxComponentBytes} bytes`);
+    const dots = path[start] === dot && (length === 1 || (length === 2 && path[start + 1] === dot));
+    if (dots) refuse('name', 'a component is "." or ".."');
+    start = index + 1;
+    depth += 1;
   }
-  if (depthOf(key) > maxDepth) return { rule: 'limit', detail: `a path has at most ${maxDepth} components` };
-  return undefined;
+  if (depth > maxDepth) refuse('limit', `a path has at most ${maxDepth} components`);
 }
 
 function checkEntry(entry: TreeEntry, refuse: (rule: TargetRule, detail: string) => never): void {
-  switch (entry.kind) {
+  const { kind, mode, size, content, target } = entry;
+  switch (kind) {
     case 'directory':
-      if (!isMode(entry.mode)) refuse('mode', 'a mode is 0 to 0o777');
+      if (!isMode(mode)) refuse('mode', 'a mode is 0 to 0o777');
       break;
     case 'file':
-      if (!isMode(entry.mode)) refuse('mode', 'a mode is 0 to 0o777');
-      if (!Number.isSafeInteger(entry.size) || entry.size < 0)
-        refuse('size', 'a size is a whole number of bytes');
-      if (entry.content === undefined || !/^[0-9a-f]{64}$/.test(entry.content)) {
-        refuse('kind', 'a file has no content key');
-      }
+      if (!isMode(mode)) refuse('mode', 'a mode is 0 to 0o777');
+      if (!Number.isSafeInteger(size) || size < 0) refuse('size', 'a size is a whole number of bytes');
+      if (content === undefined || !isContentKey(content)) refuse('kind', 'a file has no content key');
       break;
-    case 'symlink': {
-      const { target } = entry;
+    case 'symlink':
       if (target === undefined || target.length === 0 || target.length > maxPathBytes || target.includes(0)) {
         refuse('link-target', `a link target has 1 to ${maxPathBytes} bytes and no NUL`);
       }
       break;
-    }
     default:
-      refuse('kind', `unknown kind ${JSON.stringify(entry.kind satisfies never)}`);
+      refuse('kind', `unknown kind ${JSON.stringify(kind satisfies never)}`);
   }
+}
+
+const contentKey = /^[0-9a-f]{64}$/;
+
+function isContentKey(content: string): boolean {
+  return content.length === 64 && contentKey.test(content);
 }
 
 function isMode(mode: number): boolean {

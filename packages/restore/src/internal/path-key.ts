@@ -21,10 +21,24 @@ export function treeOrder(key: string): string {
   return key.includes('/') ? key.replaceAll('/', '\0') : key;
 }
 
+/** Orders paths canonically without making keys of them. Equal paths, the usual case, are found by the platform. */
+export function compareTreeOrder(a: Uint8Array, b: Uint8Array): number {
+  if (a.length === b.length && Buffer.compare(a, b) === 0) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index += 1) {
+    const x = a[index] as number;
+    const y = b[index] as number;
+    if (x !== y) return (x === slash ? 0 : x) - (y === slash ? 0 : y);
+  }
+  return a.length - b.length;
+}
+
+const slash = 0x2f;
+
 /** The key of the directory that holds `key`; the empty key is the root. */
 export function parentKey(key: string): string {
-  const slash = key.lastIndexOf('/');
-  return slash < 0 ? '' : key.slice(0, slash);
+  const cut = key.lastIndexOf('/');
+  return cut < 0 ? '' : key.slice(0, cut);
 }
 
 /** The last component. */

@@ -1,13 +1,13 @@
-import { equalBytes } from '@holdfast/base';
 import type { LiveEntry, LiveOmitted, LiveTree, Tree, TreeEntry } from '@holdfast/workspacestore';
 
 import type { BeforeState, NodeState } from '../operation.js';
 import type { ChangeKind, SkipReason } from '../plan.js';
 import type { PlanOptions } from '../plan-options.js';
 import { ConflictFinder } from './conflict-finder.js';
+import { isWithin, keyPath, pathKey } from './path-key.js';
 import { type PathSet, parsePaths } from './path-set.js';
 import { PlanLists } from './plan-lists.js';
-import { joinTrees, type TreeNode } from './tree-nodes.js';
+import { findEntry, isSameEntry, joinTrees, type TreeNode } from './tree-nodes.js';
 
 /** Walks both trees once and decides, for every path, what a restore does with it. */
 export class PlanBuilder {
@@ -21,6 +21,7 @@ export class PlanBuilder {
   readonly #options: PlanOptions;
   readonly #force: PathSet;
   readonly #conflicts: ConflictFinder;
+  readonly #equal: readonly Uint8Array[];
 
   constructor(live: LiveTree, target: Tree, options: PlanOptions) {
     this.#live = live;
@@ -29,7 +30,17 @@ export class PlanBuilder {
     this.selection = parsePaths('paths', options.paths ?? ['.']);
     this.#force = parsePaths('force', options.force ?? []);
     this.#conflicts = new ConflictFinder(options.captured, options.foreign);
-    this.root = joinTrees(live, target);
+    const { root, equal } = joinTrees(live, target);
+    this.root = root;
+    this.#equal = equal;
+  }
+
+  /** Whether a path is in one of the trees, or in or below something that either left out. */
+  knows(key: string): boolean {
+    const path = keyPath(key);
+    if (findEntry(this.#live.entries, path) !== undefined) return true;
+    if (findEntry(this.#target.entries, path) !== undefined) return true;
+    return [...this.#live.omitted, ...this.#target.omitted].some((row) => isWithin(key, pathKey(row.path)));
   }
 
   build(): void {
@@ -45,6 +56,8 @@ export class PlanBuilder {
       }
     }
     for (const child of this.root.children) this.#visit(child);
+    const everything = this.selection.has('');
+    for (const path of this.#equal) if (everything || this.selection.has(pathKey(path))) this.keep += 1;
   }
 
   /** Decides about one path and what is below it. Tells whether something will stand there afterwards. */
@@ -270,16 +283,6 @@ function uncapturedState(row: LiveOmitted): BeforeState {
 
 function isPresent(node: TreeNode): boolean {
   return node.live !== undefined || node.uncaptured !== undefined;
-}
-
-/** Whether a path already is as the target has it, not looking below. */
-function isSameEntry({ live, target }: TreeNode): boolean {
-  if (live === undefined || target === undefined) return live === target;
-  if (live.kind !== target.kind) return false;
-  if (live.kind === 'symlink')
-    return equalBytes(live.target ?? new Uint8Array(), target.target ?? new Uint8Array());
-  if (live.mode !== target.mode) return false;
-  return live.kind === 'directory' || (live.content === target.content && live.size === target.size);
 }
 
 function isSameTree(node: TreeNode): boolean {
