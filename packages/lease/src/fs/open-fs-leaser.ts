@@ -39,7 +39,8 @@ export interface FsLeaserOptions {
  * Opens a leaser over a directory, which is made when it is missing. Needs hard links and a file system whose changes
  * every process sees at once: a local disk.
  *
- * A holder that was killed is overtaken at once; one that is stopped is not, as long as its process can be judged.
+ * A holder that was killed is overtaken at once; one that is stopped is not, as long as its process can be judged. The
+ * unit of life is the process: what a worker thread holds when it is terminated stays held until the process ends.
  *
  * @throws LeaserBackendError when the directory cannot be made or opened.
  */
