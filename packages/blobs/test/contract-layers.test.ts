@@ -48,11 +48,10 @@ testBlobs(
 );
 testBlobs(
   { describe, it },
-  layered('metrics', () => [metricsLayer(() => undefined)]),
-);
-testBlobs(
-  { describe, it },
-  layered('a fault layer without faults', () => [faultLayer(new FaultPlan([]))]),
+  layered('metrics over a fault layer without faults', () => [
+    faultLayer(new FaultPlan([])),
+    metricsLayer(() => undefined),
+  ]),
 );
 testBlobs(
   { describe, it },
