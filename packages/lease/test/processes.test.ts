@@ -183,7 +183,7 @@ describe('two processes on one lease', () => {
       first.child.kill('SIGKILL');
       second.child.kill('SIGKILL');
     }
-  }, 30_000);
+  }, 60_000);
 
   it('do not overtake a stopped holder, which goes on as if nothing had happened', async () => {
     const directory = temporary.make();
@@ -207,7 +207,7 @@ describe('two processes on one lease', () => {
       first.child.kill('SIGKILL');
       second.child.kill('SIGKILL');
     }
-  }, 30_000);
+  }, 60_000);
 
   it('count a zombie as dead', async () => {
     const directory = temporary.make();
@@ -223,7 +223,7 @@ describe('two processes on one lease', () => {
       parent.kill('SIGKILL');
       waiter.child.kill('SIGKILL');
     }
-  }, 30_000);
+  }, 60_000);
 });
 
 describe('the history checker', () => {

@@ -174,7 +174,6 @@ export const holdingMutants: readonly MutantRow[] = [
   {
     name: 'counts attempts and leaves a claim after a refusal',
     killedBy: ['2.8'],
-    hangs: true,
     driver: (driver, { backend }) => {
       const claims = new Set<string>();
       return passDriver(driver, {
@@ -461,7 +460,6 @@ export const holdingMutants: readonly MutantRow[] = [
     name: 'keeps the leases of a crashed holder for ever',
     killedBy: ['5.9', '6.8'],
     crash: () => undefined,
-    hangs: true,
   },
   {
     name: 'takes a damaged record for an absent one',

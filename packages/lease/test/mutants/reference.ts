@@ -23,8 +23,6 @@ export interface Mutation {
   readonly leaser?: ((leaser: Leaser, context: MutationContext) => void) | undefined;
   /** What a crash of a view does; default: its leases are free. */
   readonly crash?: ((names: readonly string[], backend: Backend) => void) | undefined;
-  /** Makes some promise never settle, so cases have to be cut short. */
-  readonly hangs?: boolean | undefined;
 }
 
 /** A mutation with its name and the clauses that must notice it. */
@@ -62,7 +60,7 @@ export function referenceHarness(adapter: string, mutation: Mutation = {}): Leas
   };
   return {
     adapter,
-    limits: { caseMilliseconds: mutation.hangs === true ? 150 : 20_000 },
+    limits: { caseMilliseconds: 2000 },
     fresh: async () => await Promise.resolve(open({ leases: new MemoryLeases(), damaged: new Set() })),
     reopen: async (leaser) => await Promise.resolve(open(viewOf(leaser).backend)),
     expire: async (lease, leaser) => {

@@ -20,7 +20,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'waits for a change before the first attempt',
     killedBy: ['6.1'],
-    hangs: true,
     leaser: (leaser, { backend }) => {
       replaceAcquire(leaser, async (acquire, name, options) => {
         if (
@@ -37,13 +36,11 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'never wakes a waiter',
     killedBy: ['6.2', '6.3', '6.5'],
-    hangs: true,
     driver: (driver) => passDriver(driver, { changed: async (_, { signal }) => await untilAborted(signal) }),
   },
   {
     name: 'wakes only the waiters of its own view',
     killedBy: ['6.3', '6.8'],
-    hangs: true,
     driver: (driver) => {
       const wakes = new Set<() => void>();
       return passDriver(driver, {
@@ -76,7 +73,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'serves the last waiter first',
     killedBy: ['6.5'],
-    hangs: true,
     leaser: (leaser) => {
       let waiters = 0;
       replaceAcquire(leaser, async (acquire, name, options) => {
@@ -98,7 +94,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'does not let waiters give up',
     killedBy: ['6.6', '6.7'],
-    hangs: true,
     leaser: (leaser) => {
       replaceAcquire(
         leaser,
@@ -110,7 +105,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'keeps the place of a waiter that gave up',
     killedBy: ['6.7'],
-    hangs: true,
     leaser: (leaser) => {
       const lines = new Map<string, Promise<unknown>>();
       replaceAcquire(leaser, async (acquire, name, options) => {
@@ -128,7 +122,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'wakes waiters on releases but not on the end of a holder',
     killedBy: ['6.8', '6.9'],
-    hangs: true,
     driver: (driver, { backend }) => {
       const wakes = releaseWakes.get(backend) ?? new Set<() => void>();
       releaseWakes.set(backend, wakes);
@@ -152,7 +145,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'has one line for all names',
     killedBy: ['6.10'],
-    hangs: true,
     leaser: (leaser) => {
       let line: Promise<unknown> = Promise.resolve();
       replaceAcquire(leaser, async (acquire, name, options) => {
@@ -216,7 +208,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'waits without being asked to',
     killedBy: ['2.2', '7.4'],
-    hangs: true,
     leaser: (leaser) => {
       replaceAcquire(
         leaser,
@@ -227,7 +218,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'forgets its leases when it is closed',
     killedBy: ['8.1', '8.5', '8.7'],
-    hangs: true,
     leaser: (leaser) => {
       let closed = false;
       const close = new Leaser(leaser.driver);
@@ -260,7 +250,6 @@ export const sharingMutants: readonly MutantRow[] = [
   {
     name: 'lets those who wait wait on after it was closed',
     killedBy: ['8.3'],
-    hangs: true,
     leaser: (leaser) => {
       replaceAcquire(
         leaser,
