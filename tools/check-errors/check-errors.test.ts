@@ -111,7 +111,7 @@ describe('verifyClasses', () => {
     expect(['base', 'workspacestore', 'agent-tools', 'holdfast'].map(codePrefix)).toEqual([
       'BASE_',
       'WORKSPACE_',
-      'TOOLS_',
+      'AGENT_TOOLS_',
       'HOLDFAST_',
     ]);
   });

@@ -1,10 +1,7 @@
 /** @typedef {import('./collect.mjs').ErrorClassInfo} ErrorClassInfo */
 
 /** Prefixes that are not simply the package's directory in upper case. */
-const prefixes = new Map([
-  ['workspacestore', 'WORKSPACE'],
-  ['agent-tools', 'TOOLS'],
-]);
+const prefixes = new Map([['workspacestore', 'WORKSPACE']]);
 
 /**
  * The prefix that the codes of a package must have.
