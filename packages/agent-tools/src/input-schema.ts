@@ -12,9 +12,12 @@ export interface JsonSchemaOptions {
  * either can take the input of a tool as it is.
  */
 export interface InputSchema<Input> extends StandardSchema<Input> {
-  readonly '~standard': StandardSchema<Input>['~standard'] & {
-    readonly types?: { readonly input: Input; readonly output: Input } | undefined;
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Input>;
+    /** Never present at run time: carries the types, as the specification has it. */
+    readonly types?: { readonly input: Input; readonly output: Input } | undefined;
     readonly jsonSchema: {
       readonly input: (options: JsonSchemaOptions) => Record<string, unknown>;
       readonly output: (options: JsonSchemaOptions) => Record<string, unknown>;
