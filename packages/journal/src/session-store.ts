@@ -153,7 +153,8 @@ export class SessionStore implements AsyncDisposable {
     options: JournalCallOptions = {},
   ): Promise<Readonly<Record<string, JsonValue>> | undefined> {
     this.#check(options.signal);
-    const bytes = await this.#ledgers.notes?.read(parseSessionId(id), 'owner', options);
+    parseSessionId(id);
+    const bytes = await this.#ledgers.notes?.read(id, 'owner', options);
     if (bytes === undefined) return undefined;
     try {
       const value = parseJsonText(new TextDecoder().decode(bytes));

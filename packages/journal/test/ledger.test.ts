@@ -188,7 +188,7 @@ describe('following without a driver that can wait', () => {
       const step = following.next();
       await ledger.append('log', seq - 1, [bytes(seq)]);
       let record: IteratorResult<{ seq: number }> | undefined;
-      void step.then((result) => {
+      const seen = step.then((result) => {
         record = result;
       });
       for (let turn = 0; turn < 50 && record === undefined; turn += 1) {
@@ -197,6 +197,7 @@ describe('following without a driver that can wait', () => {
           setImmediate(resolve);
         });
       }
+      await seen;
       expect(record?.value).toMatchObject({ seq });
     }
     const last = failureOf(following.next());

@@ -101,6 +101,28 @@ describe('fencing', () => {
     expect(world.stored(id).length).toBe(before);
   });
 
+  it.each([
+    [['landed'], [{ operation: 'tip', kind: 'error', after: 4 }]],
+    [['not-landed', 'not-landed'], []],
+    [['late', 'not-landed'], []],
+    [['landed'], []],
+  ] as const)('opens although the reply to its fence was lost (%s)', async (kinds, others) => {
+    const world = new World();
+    const store = await world.store();
+    await (await store.create({ id })).close();
+    for (const kind of kinds) world.nextFaults.push({ operation: 'append', kind });
+    world.nextFaults.push(...others);
+    const journal = await store.open(id);
+    await world.faults?.deliver();
+    await journal.append({ type: 'note', body: 1 });
+    expect((await collect(journal.records())).map((record) => record.kind)).toEqual([
+      'fence',
+      'fence',
+      'event',
+    ]);
+    await journal.close();
+  });
+
   it('does not overwrite the notes of a later owner', async () => {
     const world = new World();
     const first = await (await world.store()).create({ id });
@@ -110,10 +132,10 @@ describe('fencing', () => {
     await second.append({ type: 'WorkspaceCheckpointed', body: checkpointBody(refOf(2)) });
     const stale = first.append({ type: 'WorkspaceCheckpointed', body: checkpointBody(refOf(3)) });
     expect(JournalFencedError.is(await failureOf(stale))).toBe(true);
+    expect(await collect((await world.store()).refs(id))).toEqual([refOf(1), refOf(2)]);
     await first.close();
     await second.close();
-    const refs = await collect((await world.store()).refs(id));
-    expect(refs).toEqual([refOf(1), refOf(2)]);
+    expect(await collect((await world.store()).refs(id))).toEqual([refOf(1), refOf(2)]);
   });
 });
 
@@ -347,6 +369,20 @@ describe('order and aborts', () => {
     await journal.close();
   });
 
+  it('does not keep others waiting behind one that left', async () => {
+    const world = new World();
+    const journal = await (await world.store()).create({ id });
+    const controller = new AbortController();
+    const large = journal.append({ type: 'note', body: 'x'.repeat(600_000) }, { signal: controller.signal });
+    const small = journal.append({ type: 'note', body: 'small' });
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    controller.abort('left');
+    expect(await failureOf(large)).toBe('left');
+    await small;
+    expect((await eventsOf(journal)).map((event) => event.body)).toEqual(['small']);
+    await journal.close();
+  });
+
   it('appends a batch together or not at all', async () => {
     const world = new World();
     const journal = await (await world.store()).create({ id });
@@ -451,9 +487,9 @@ describe('reading', () => {
     for (let index = 0; index < 5; index += 1) {
       const step = following.next();
       await journal.append({ type: 'note', body: index + 1 });
-      expect((await step).value?.body).toBe(index);
+      expect((await step).value).toMatchObject({ body: index });
     }
-    expect((await following.next()).value?.body).toBe(5);
+    expect((await following.next()).value).toMatchObject({ body: 5 });
     const reason = new Error('enough');
     const last = failureOf(following.next());
     controller.abort(reason);
@@ -483,6 +519,52 @@ describe('reading', () => {
       expect([error.problem, error.seq]).toEqual(['digest-mismatch', 4]);
     }
     expect((await failureOf(journal.verify())) as JournalCorruptError).toMatchObject({ seq: 4 });
+    await journal.close();
+  });
+
+  it('finds records that were written anew, whole in themselves', async () => {
+    const { sealed } = await import('./support/sealed.js');
+    const world = new World();
+    const store = await world.store();
+    await (await store.create({ id })).close();
+    const journal = await store.open(id);
+    for (let index = 0; index < 3; index += 1) await journal.append({ type: 'note', body: index });
+    await journal.close();
+    const kept = world.stored(id).map((record) => Uint8Array.from(record));
+    const problemOf = async (change: (records: Uint8Array[]) => void): Promise<unknown> => {
+      const records = kept.map((record) => Uint8Array.from(record));
+      change(records);
+      world.stored(id).splice(0, kept.length, ...records);
+      return ((await failureOf(store.read(id))) as JournalCorruptError).problem;
+    };
+    const forged = await problemOf((records) => {
+      const alone = records.slice(0, 4);
+      sealed(alone, 4, (record) => ({ ...record, body: 'forged' }));
+      records[3] = alone[3] as Uint8Array;
+    });
+    expect(forged).toBe('chain-broken');
+    const plain = new World({ notes: false });
+    const other = await plain.store();
+    await (await other.create({ id })).close();
+    for (const [seq, epoch] of [
+      [3, 1],
+      [4, 3],
+      [2, 1],
+    ] as const) {
+      const records = kept.map((record) => Uint8Array.from(record));
+      sealed(records, seq, (record) => ({ ...record, epoch }));
+      plain.stored(id).splice(0, 99, ...records);
+      expect(((await failureOf(other.read(id))) as JournalCorruptError).problem).toBe('epoch-order');
+    }
+  });
+
+  it('says when acknowledged records are gone while it is open', async () => {
+    const world = new World();
+    const journal = await (await world.store()).create({ id });
+    for (let index = 0; index < 4; index += 1) await journal.append({ type: 'note', body: index });
+    world.stored(id).splice(3);
+    expect(await failureOf(collect(journal.events()))).toMatchObject({ problem: 'missing', seq: 4 });
+    expect(await failureOf(collect(journal.events({ from: 5 })))).toMatchObject({ problem: 'missing' });
     await journal.close();
   });
 

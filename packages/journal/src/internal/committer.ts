@@ -50,17 +50,16 @@ export class Committer {
 
   /**
    * 1. Refuse when the lease is lost or a fault was found.
-   * 2. Find out what became of an append with unknown outcome.
-   * 3. Recognise repeats, refuse what does not fit, give places.
-   * 4. Note new refs, durably, before the records that name them.
-   * 5. Append. A conflict: read what is there (our own late records, or a fence) and begin again.
+   * 2. Recognise repeats, refuse what does not fit, give places.
+   * 3. Note new refs, durably, before the records that name them.
+   * 4. Append. A conflict: read what is there (our own records whose reply was lost, or a fence) and begin again.
    */
   async commit(groups: readonly RecordGroup[]): Promise<readonly Outcome<readonly Appended[]>[]> {
     const { sessionId, ledger, blobs, lease } = this.#context;
     let conflict: unknown;
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       this.assertUsable();
-      if (this.#unsettled.size > 0 || conflict !== undefined) await this.#resync();
+      if (conflict !== undefined) await this.#resync();
       const placement = await placeGroups(groups, { ...this.#context, position: this.position });
       if (placement.records.length === 0) return placement.outcomes;
       const index = await placeIndex(placement.next, blobs, sessionId, lease.epoch);

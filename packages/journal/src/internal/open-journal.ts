@@ -84,7 +84,8 @@ export async function openJournal(facts: OpenJournalFacts): Promise<SessionJourn
   }
   committer.position = await fence(facts, context, position);
   await committer.notes?.appended(1);
-  if (facts.mode === 'create') await committer.notes?.writeSummary();
+  // Others must see at once that the session exists.
+  if (facts.mode === 'create') await committer.notes?.flush();
   forwardLoss(lease, faults);
   opened.journal = new SessionJournal({
     context,

@@ -12,7 +12,7 @@ import {
   SessionStore,
   sessionLeaseName,
 } from '@holdfast/journal';
-import { FaultLedgerDriver } from '@holdfast/journal/testing';
+import { FaultLedgerDriver, type LedgerFault } from '@holdfast/journal/testing';
 import { type Leaser, MemoryLeases, memoryLeaser } from '@holdfast/lease';
 
 export interface WorldOptions {
@@ -30,6 +30,8 @@ export class World {
   readonly random: SeededRandom;
   /** The driver of the ledger that was opened last. */
   faults: FaultLedgerDriver | undefined;
+  /** Armed in the ledger that is opened next. */
+  readonly nextFaults: LedgerFault[] = [];
   readonly #notes: boolean;
 
   constructor(options: WorldOptions = {}) {
@@ -47,6 +49,7 @@ export class World {
         await (await inner.open(id, options)).close();
         const storage = this.storage.sessions.get(id);
         this.faults = new FaultLedgerDriver(new MemoryLedgerDriver(storage === undefined ? {} : { storage }));
+        for (const fault of this.nextFaults.splice(0)) this.faults.arm(fault);
         return new Ledger(this.faults, { clock: this.clock });
       },
       list: (...call) => inner.list(...call),
