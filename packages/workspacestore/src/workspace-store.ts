@@ -122,11 +122,9 @@ export class WorkspaceStore implements AsyncDisposable {
    */
   async materialize(ref: Ref, dest: string, options: MaterializeOptions = {}): Promise<Materialized> {
     const checked = parseRef(ref);
-    return await this.#run(options, async () => {
-      const table = await this.#opened.reopen(checked, options);
-      const tree = await readTree(this.#context.reader, table, checked, this.#context.limits, options);
-      return await materializeTree(this.#context, tree, table, dest, options);
-    });
+    return await this.#run(options, () =>
+      materializeTree(this.#context, checked, () => this.#opened.reopen(checked, options), dest, options),
+    );
   }
 
   /**

@@ -1,4 +1,4 @@
-import { BlobNotFoundError, BlobRangeError, type Blobs } from '@holdfast/blobs';
+import { BlobIntegrityError, BlobNotFoundError, BlobRangeError, type Blobs } from '@holdfast/blobs';
 
 import { CollectedError, IntegrityError } from '../errors.js';
 import { openTail } from './archive-tail.js';
@@ -84,6 +84,7 @@ export class ArchiveStore {
     } catch (error) {
       if (BlobNotFoundError.is(error)) return undefined;
       if (BlobRangeError.is(error)) throw damagedArchive(archive.name, 'fewer bytes', error);
+      if (BlobIntegrityError.is(error)) throw damagedArchive(archive.name, 'damaged bytes', error);
       throw error;
     }
   }

@@ -69,7 +69,10 @@ export async function fetchContents(
   try {
     for (const [position, run] of runs.entries()) {
       while (ahead.length < Math.min(runs.length, position + parallelRuns)) {
-        ahead.push(readRun(reader, runs[ahead.length] as Run, options.signal));
+        const reading = readRun(reader, runs[ahead.length] as Run, options.signal);
+        // A failure is met when its turn comes.
+        reading.catch(() => undefined);
+        ahead.push(reading);
       }
       const bytes = await (ahead[position] as Promise<Uint8Array | FormatFault>);
       ahead[position] = Promise.resolve(new FormatFault('read already'));

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { decodePathText, encodePathText, throwIfAborted } from '@holdfast/base';
+import { decodePathText, encodePathText, isHoldfastError, throwIfAborted } from '@holdfast/base';
 import {
   Dir,
   FileSystemError,
@@ -10,12 +10,16 @@ import {
 } from '@holdfast/durable';
 import type { SnapshotProgress } from '../capture-options.js';
 import {
+  ArchiveLimitError,
+  CollectedError,
   DestNotEmptyError,
   EntryNotFoundError,
   MaterializeError,
   NotDirectoryError,
   PersistencePathError,
+  RefNotFoundError,
   UnreadableError,
+  UnsupportedFormatError,
 } from '../errors.js';
 import type { Ref } from '../ref.js';
 import type { Tree, TreeEntry } from '../tree.js';
@@ -29,6 +33,7 @@ import { captureLive } from './run-capture.js';
 import { StagedTree } from './staged-tree.js';
 import type { StoreContext } from './store-context.js';
 import { differences } from './tree-comparison.js';
+import { readTree } from './tree-reading.js';
 import { canonicalize, checkHostPath, lookAt, openTreeRoot, refuseOverlap } from './tree-root.js';
 
 export interface MaterializeOptions {
@@ -57,22 +62,36 @@ export interface Materialized {
   };
 }
 
-/** Builds a verified tree at a destination. */
+/** Facts about the ref or the destination, which say it all by themselves. */
+const facts: ReadonlySet<string> = new Set([
+  ArchiveLimitError.code,
+  CollectedError.code,
+  DestNotEmptyError.code,
+  EntryNotFoundError.code,
+  NotDirectoryError.code,
+  PersistencePathError.code,
+  RefNotFoundError.code,
+  UnsupportedFormatError.code,
+]);
+
+/** Builds a verified tree at a destination. What is not a fact about ref or destination is wrapped. */
 export async function materializeTree(
   context: StoreContext,
-  tree: Tree,
-  table: ObjectTable,
+  ref: Ref,
+  open: () => Promise<ObjectTable>,
   dest: string,
   options: MaterializeOptions,
 ): Promise<Materialized> {
   checkHostPath(dest);
   const started = context.clock.monotonic();
-  const entries = selectEntries(tree, options.paths);
   try {
+    const table = await open();
+    const tree = await readTree(context.reader, table, ref, context.limits, options);
+    const entries = selectEntries(tree, options.paths);
     const built = await materializeAt(context, tree, entries, table, dest, options);
     const files = entries.filter(({ kind }) => kind === 'file');
     return {
-      ref: tree.ref,
+      ref,
       dest: built.path,
       stats: {
         entries: entries.length,
@@ -85,9 +104,8 @@ export async function materializeTree(
     };
   } catch (error) {
     throwIfAborted(options.signal);
-    if (DestNotEmptyError.is(error) || NotDirectoryError.is(error) || PersistencePathError.is(error))
-      throw error;
-    throw new MaterializeError(tree.ref, dest, { cause: error });
+    if (isHoldfastError(error) && facts.has(error.code)) throw error;
+    throw new MaterializeError(ref, dest, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import { equalBytes } from '@holdfast/base';
-import { BlobNotFoundError, BlobRangeError, type Blobs } from '@holdfast/blobs';
+import { BlobIntegrityError, BlobNotFoundError, BlobRangeError, type Blobs } from '@holdfast/blobs';
 
 import { IntegrityError } from '../errors.js';
 import { ByteCache } from './byte-cache.js';
@@ -104,6 +104,7 @@ export class ObjectReader {
     } catch (error) {
       if (BlobNotFoundError.is(error)) throw new FormatFault('no archive', { cause: error });
       if (BlobRangeError.is(error)) throw new FormatFault('a shorter archive', { cause: error });
+      if (BlobIntegrityError.is(error)) throw new FormatFault('damaged bytes', { cause: error });
       throw error;
     }
   }

@@ -30,10 +30,6 @@ export class ObjectTable {
     this.#lookup.add(archive.tail.index);
   }
 
-  hasArchive(name: string): boolean {
-    return this.#names.has(name);
-  }
-
   /** Tells whether the object is stored, whole or as chunks. */
   has(kind: ObjectKind, key: Uint8Array): boolean {
     return this.#lookup.has(kind, key);

@@ -97,11 +97,6 @@ export class WriterLog {
     this.#released.add(hold);
   }
 
-  /** Holds that wait for the next slot. */
-  get pendingReleases(): number {
-    return this.#released.size;
-  }
-
   /**
    * Puts the next slot. `undefined` when a collector has retired the log since the proof: the writer must prove its
    * archives again (it registers anew on the way) and repeat.
@@ -122,9 +117,10 @@ export class WriterLog {
     });
   }
 
-  /** Ends the log, so that collectors need not retire it. Without a registration there is nothing to end. */
+  /** Ends the log, so that collectors need not retire it. Without a log, one is begun only to say what is released. */
   async close(options: Options): Promise<void> {
-    if (this.#writer === undefined) return;
+    if (this.#writer === undefined && this.#released.size === 0) return;
+    await this.register(options);
     await this.put({ kind: 'closed' }, { registration: this.#registrations, absent: new Set() }, options);
     this.#writer = undefined;
   }
