@@ -11,18 +11,22 @@ import { createInterface } from 'node:readline';
 
 import { defineRig, exclusiveWorkspace } from '@holdfast/rig';
 import { defineLoop } from '@holdfast/session';
-import { openLocal } from 'holdfast';
+import { openLocal, parseRef } from 'holdfast';
 
-const [mode, home, root, id] = process.argv.slice(2);
+const [mode, home, root, id] = /** @type {[string, string, string, string]} */ (process.argv.slice(2));
 const words = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const tell = (kind, facts = {}) => process.stdout.write(`${JSON.stringify({ kind, ...facts })}\n`);
-const nextWord = async () => (await words.next()).value;
+/** @type {(kind: string, facts?: object) => void} */
+const tell = (kind, facts = {}) => {
+  process.stdout.write(`${JSON.stringify({ kind, ...facts })}\n`);
+};
+const nextWord = async () => String((await words.next()).value);
 
 const assistant = defineLoop({
   name: 'assistant',
   // A scripted agent: what a model would decide is written down here; the edits are real.
-  turn: async ({ input, step }) =>
-    await step(async () => (input.wreck === true ? await wreck() : await edits(input.turn))),
+  turn: async (
+    /** @type {import('@holdfast/session').TurnContext<{ turn: number, wreck?: boolean }>} */ { input, step },
+  ) => await step(async () => (input.wreck === true ? await wreck() : await edits(input.turn))),
 });
 
 const local = await openLocal(home);
@@ -38,7 +42,7 @@ else await resume();
 async function work() {
   const started = performance.now();
   const controller = await rig.newSession({ title: 'demo' });
-  const [baseline] = await controller.checkpoints();
+  const baseline = known((await controller.checkpoints())[0]);
   tell('opened', {
     id: controller.id,
     epoch: await epochOf(controller),
@@ -50,12 +54,13 @@ async function work() {
     const asked = performance.now();
     const submission = await controller.submit(word === 'wreck' ? { turn, wreck: true } : { turn });
     const outcome = await submission.outcome;
-    if (outcome.status !== 'done') throw outcome.error;
-    const checkpoint = (await controller.checkpoints()).at(-1);
+    if (outcome.status !== 'done') throw new Error(`turn ${turn} was ${outcome.status}`);
+    const { edits: done } = /** @type {{ edits: number }} */ (outcome.output);
+    const checkpoint = known((await controller.checkpoints()).at(-1));
     const { filesRead, bytesStored } = await statsOf(controller, checkpoint.ref);
     tell('turn', {
       ref: checkpoint.ref,
-      edits: outcome.output.edits,
+      edits: done,
       filesRead,
       bytesStored,
       ms: performance.now() - asked,
@@ -69,25 +74,27 @@ async function resume() {
   let recovered;
   let current;
   let interrupted = 0;
-  for await (const { seq, time, type, body } of controller.events()) {
-    if (/^(Workspace|Turn|Session(?:Started|Restored))/.test(type)) {
-      timeline.push({ seq, time, type, trigger: body.trigger, ref: body.ref });
-    }
-    if (type === 'WorkspaceCheckpointed' && body.trigger === 'recovered') recovered = body.ref;
-    if (type === 'WorkspaceCheckpointed' || type === 'WorkspaceRestored') current = body.ref;
+  for await (const event of controller.events()) {
+    const { seq, time, type } = event;
+    if (!/^(Workspace|Turn|Session(?:Started|Restored))/.test(type)) continue;
+    const { trigger, ref: named } = /** @type {{ trigger?: string, ref?: string }} */ (event.body);
+    timeline.push({ seq, time, type, trigger, ref: named });
+    if (trigger === 'recovered') recovered = named;
+    if (named !== undefined) current = named;
     if (type === 'TurnInterrupted') interrupted += 1;
   }
   tell('resumed', { epoch: await epochOf(controller), timeline, recovered, current, interrupted });
+  /** @type {import('holdfast').Ref | undefined} */
   let ref;
   let plan;
   for (;;) {
     const [word, argument] = (await nextWord()).split(' ');
     if (word === 'preview') {
-      ref = argument;
+      ref = parseRef(argument);
       plan = await controller.previewRestore(ref, { prune: 'exact' });
       tell('plan', { plan });
     } else if (word === 'restore') {
-      tell('receipt', { receipt: await controller.restoreWorkspace(ref, { plan, prune: 'exact' }) });
+      tell('receipt', { receipt: await controller.restoreWorkspace(known(ref), { plan, prune: 'exact' }) });
     } else if (word === 'undo') {
       tell('receipt', { receipt: await controller.undo({ prune: 'exact' }) });
     } else {
@@ -100,6 +107,7 @@ async function resume() {
   }
 }
 
+/** @param {number} turn */
 async function edits(turn) {
   const notes = path.join(root, 'notes', `turn-${turn}`);
   await mkdir(notes, { recursive: true });
@@ -119,7 +127,7 @@ async function wreck() {
   await rm(path.join(root, 'LICENSE'), { force: true });
   await rm(path.join(root, 'docs'), { recursive: true, force: true });
   await mkdir(path.join(root, 'half-done'));
-  const [name] = (await readdir(root)).filter((entry) => entry.endsWith('.json'));
+  const name = known((await readdir(root)).find((entry) => entry.endsWith('.json')));
   const file = await open(path.join(root, name), 'w');
   await file.write('{ "half": ');
   tell('editing', { file: name });
@@ -128,16 +136,31 @@ async function wreck() {
   }
 }
 
+/** @param {import('holdfast').SessionController} controller */
 async function epochOf(controller) {
   let epoch = 0;
   for await (const event of controller.events()) epoch = event.epoch;
   return epoch;
 }
 
+/**
+ * @param {import('holdfast').SessionController} controller
+ * @param {string} ref
+ */
 async function statsOf(controller, ref) {
   let stats;
   for await (const event of controller.events()) {
     if (event.type === 'WorkspaceCheckpointed' && event.body.ref === ref) stats = event.body.stats;
   }
-  return stats;
+  return known(stats);
+}
+
+/**
+ * @template T
+ * @param {T | undefined} value
+ * @returns {T}
+ */
+function known(value) {
+  if (value === undefined) throw new Error('the demo lacks what it needs');
+  return value;
 }

@@ -28,6 +28,7 @@ const place = mkdtempSync(path.join(realpathSync(tmpdir()), 'holdfast-demo-'));
 const root = path.join(place, 'project');
 const home = path.join(place, 'home');
 /** Only processes that this program started are ever signalled. */
+/** @type {Set<import('node:child_process').ChildProcess>} */
 const children = new Set();
 
 try {
@@ -140,7 +141,10 @@ async function run() {
   // The same session for people, through the command.
   const log = await holdfast(['session', 'log', opened.id, '--home', home, '--json']);
   check(
-    log.some((row) => row.type === 'WorkspaceRestored' && row.ref === last.ref),
+    log.some(
+      (/** @type {{ type: string, ref?: string }} */ row) =>
+        row.type === 'WorkspaceRestored' && row.ref === last.ref,
+    ),
     'the log lacks the restore',
   );
   const copy = path.join(place, 'copy');
@@ -152,7 +156,11 @@ async function run() {
   );
 }
 
-/** Copies with clones where the file system has them; links stay links. */
+/**
+ * Copies with clones where the file system has them; links stay links.
+ * @param {string} from
+ * @param {string} to
+ */
 function copyTree(from, to) {
   mkdirSync(to);
   cpSync(from, to, {
@@ -163,13 +171,18 @@ function copyTree(from, to) {
   });
 }
 
-/** Starts a program that speaks JSON lines on its output and takes words on its input. */
+/**
+ * Starts a program that speaks JSON lines on its output and takes words on its input.
+ * @param {string} program
+ * @param {readonly string[]} words
+ */
 function start(program, words) {
   const child = spawn(process.execPath, [path.join(here, program), ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   children.add(child);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  /** @type {Promise<void>} */
   const ended = new Promise((resolve) => {
     child.once('close', () => {
       children.delete(child);
@@ -179,9 +192,9 @@ function start(program, words) {
   return {
     pid: child.pid,
     ended,
-    kill: (signal) => child.kill(signal),
-    say: (word) => child.stdin.write(`${word}\n`),
-    next: async (kind) => {
+    kill: (/** @type {NodeJS.Signals} */ signal) => child.kill(signal),
+    say: (/** @type {string} */ word) => child.stdin.write(`${word}\n`),
+    next: async (/** @type {string} */ kind) => {
       const { value, done } = await lines.next();
       if (done === true) throw new Error(`${program} ended while ${kind} was expected`);
       const message = JSON.parse(value);
@@ -191,9 +204,11 @@ function start(program, words) {
   };
 }
 
+/** @param {readonly string[]} words */
 async function holdfast(words) {
   const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   children.add(child);
+  /** @type {Buffer[]} */
   const parts = [];
   child.stdout.on('data', (part) => parts.push(part));
   const status = await new Promise((resolve) => child.once('close', resolve));
@@ -202,35 +217,46 @@ async function holdfast(words) {
   return JSON.parse(Buffer.concat(parts).toString());
 }
 
+/**
+ * @param {boolean} holds
+ * @param {string} message
+ */
 function check(holds, message) {
   if (!holds) throw new Error(message);
 }
 
+/** @param {string} text */
 function step(text) {
   process.stdout.write(`${text}\n`);
 }
 
+/** @param {string | undefined} ref */
 function short(ref) {
   return ref === undefined ? 'nothing' : ref.slice(0, 'v1:sha256:'.length + 12);
 }
 
+/** @param {ReturnType<typeof listTree>} listing */
 function counts(listing) {
   const files = listing.filter((entry) => entry.kind === 'file');
-  return `${listing.length} entries, ${files.length} files, ${bytes(files.reduce((sum, entry) => sum + entry.size, 0))}`;
+  return `${listing.length} entries, ${files.length} files, ${bytes(files.reduce((sum, entry) => sum + (entry.size ?? 0), 0))}`;
 }
 
+/** @param {number} count */
 function bytes(count) {
   return count < 1024 * 1024 ? `${(count / 1024).toFixed(1)} KiB` : `${(count / 1024 / 1024).toFixed(1)} MiB`;
 }
 
+/** @param {number} duration */
 function ms(duration) {
   return duration < 1000 ? `${Math.round(duration)} ms` : seconds(duration);
 }
 
+/** @param {number} duration */
 function seconds(duration) {
   return `${(duration / 1000).toFixed(1)} s`;
 }
 
+/** @param {number} from */
 function since(from) {
   return ms(performance.now() - from);
 }
