@@ -7,6 +7,9 @@ import { sha256 } from '@holdfast/base';
 const minimumBytes = 256 * 1024;
 const normalBytes = 1024 * 1024;
 
+/** Bytes that a hash of 32 bits depends on. */
+const windowBytes = 32;
+
 /** No chunk is longer. */
 export const maximumChunkBytes: number = 4 * 1024 * 1024;
 
@@ -34,17 +37,22 @@ export function findCut(bytes: Uint8Array, start: number, end: number): number {
   if (length <= minimumBytes) return end;
   const normal = start + Math.min(length, normalBytes);
   const maximum = start + Math.min(length, maximumChunkBytes);
+  const strict = scan(bytes, start + minimumBytes, normal, strictMask);
+  if (strict !== -1) return strict;
+  const loose = scan(bytes, normal, maximum, looseMask);
+  return loose === -1 ? maximum : loose;
+}
+
+/** The end of the first byte in the range behind which the hash of the last 32 bytes fits the mask, or -1. */
+function scan(bytes: Uint8Array, from: number, to: number, mask: number): number {
+  const table = gear;
   let hash = 0;
-  let at = start + minimumBytes - 32;
-  for (const warm = start + minimumBytes; at < warm; at += 1)
-    hash = (hash << 1) + (gear[bytes[at] as number] as number);
-  for (; at < normal; at += 1) {
-    hash = ((hash << 1) + (gear[bytes[at] as number] as number)) | 0;
-    if ((hash & strictMask) === 0) return at + 1;
+  for (let at = from - windowBytes; at < from; at += 1) {
+    hash = ((hash << 1) + (table[bytes[at] as number] as number)) | 0;
   }
-  for (; at < maximum; at += 1) {
-    hash = ((hash << 1) + (gear[bytes[at] as number] as number)) | 0;
-    if ((hash & looseMask) === 0) return at + 1;
+  for (let at = from; at < to; at += 1) {
+    hash = ((hash << 1) + (table[bytes[at] as number] as number)) | 0;
+    if ((hash & mask) === 0) return at + 1;
   }
-  return maximum;
+  return -1;
 }
