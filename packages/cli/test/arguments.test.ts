@@ -76,6 +76,19 @@ describe('command line grammar', () => {
   });
 });
 
+describe('questions', () => {
+  it('refuses a change nobody can confirm, before anything is opened', async () => {
+    for (const words of [
+      ['restore', '0123456789abcdef', '.'],
+      ['session', 'undo', 'some-session'],
+    ]) {
+      const { status, out, err } = await run(words, { cwd: import.meta.dirname });
+      expect({ status, out }).toEqual({ status: 1, out: '' });
+      expect(err).toContain('CLI_CONFIRMATION');
+    }
+  });
+});
+
 describe('chooseHome', () => {
   const base = { env: {}, cwd: '/cwd', platform: 'linux', userHome: '/home/u' } as const;
 

@@ -1,4 +1,5 @@
 // One install that works: the embedded stack, and what an application needs to define a rig over it.
+export { type WorkspaceTools, workspaceTools } from '@holdfast/agent-tools';
 export {
   defineRig,
   exclusiveWorkspace,

@@ -44,6 +44,7 @@ export type { BoundaryResult } from './internal/checkpoint-runner.js';
 export { noticeChannelName } from './internal/notices.js';
 export {
   decodeRestoreRecord,
+  encodeRestoreRecord,
   type RestoreRecord,
   type RewindRecord,
   recordsOfRestore,

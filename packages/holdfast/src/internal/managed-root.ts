@@ -68,6 +68,7 @@ export async function openManagedRoot(
   building.defer(() => journal.close());
   const recovered = await recoverRoot({
     root: parts.root,
+    store: parts.store,
     journal,
     clock: parts.clock,
     signal: options.signal,

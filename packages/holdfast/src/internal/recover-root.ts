@@ -1,9 +1,19 @@
 import { type Clock, type JsonValue, systemClock } from '@holdfast/base';
 import type { SessionJournal } from '@holdfast/journal';
 import { isAlive, parseProcessIdentity, processIdentity } from '@holdfast/lease/fs';
-import { type Liveness, type RecoveryResult, readOutcomes, recover, sweepScratch } from '@holdfast/restore';
+import {
+  type Liveness,
+  type RecoveryResult,
+  readOutcomes,
+  recover,
+  sweepScratch,
+  WorkspaceRestoreError,
+} from '@holdfast/restore';
 
 import { rootLock } from '@holdfast/rig';
+import { recordsOfRestore } from '@holdfast/session';
+import { parseRef, type WorkspaceStore } from '@holdfast/workspacestore';
+
 import { appendAborted, appendRestored } from './root-restore-journal.js';
 
 export interface RecoverRootParts {
@@ -11,6 +21,7 @@ export interface RecoverRootParts {
   readonly root: string;
   /** The root's local journal, open for writing. */
   readonly journal: SessionJournal;
+  readonly store: WorkspaceStore;
   readonly clock?: Clock | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -19,15 +30,11 @@ export interface RecoverRootParts {
  * Brings a root and its local journal to one truth after a crash.
  *
  * 1. Finish or take back what the disk says is open. 2. Append what the journal lacks: the stored event of a committed
- * restore, an abort for one that was taken back or that left nothing on the disk. 3. Remove what both sides have settled.
+ * restore, an abort for one that was taken back; where the disk knows nothing, the files decide. 3. Remove what both sides have settled.
  * Restores of other journals (a session that works in this root) are recovered on the disk and left for their owners.
  */
-export async function recoverRoot({
-  root,
-  journal,
-  clock,
-  signal,
-}: RecoverRootParts): Promise<RecoveryResult> {
+export async function recoverRoot(parts: RecoverRootParts): Promise<RecoveryResult> {
+  const { root, journal, clock, signal } = parts;
   const hostLock = rootLock(root, { clock: clock ?? systemClock, signal });
   const recovered = await recover(root, {
     isAlive: ownerLiveness,
@@ -42,9 +49,7 @@ export async function recoverRoot({
     if (outcome.phase === 'committed') await appendRestored(journal, outcome.event);
     else await appendAborted(journal, outcome.restoreId, 'undone by recovery');
   }
-  const open = journal.fold.openRestore;
-  // The journal is open and the disk knows nothing: the restore ended before its intent, so that nothing was touched.
-  if (open !== undefined) await appendAborted(journal, open.restoreId, 'nothing on the disk: never begun');
+  await settleWithoutScratch(parts);
   await sweepScratch(root, {
     settled: (restoreId, session) =>
       session === journal.id && journal.fold.openRestore?.restoreId !== restoreId,
@@ -58,4 +63,40 @@ export async function recoverRoot({
 function ownerLiveness(owner: JsonValue): Liveness {
   const identity = parseProcessIdentity(owner);
   return identity === undefined ? 'unknown' : isAlive(identity);
+}
+
+/**
+ * The journal has an open restore and the disk knows nothing of it: it ended before its first change, or somebody removed
+ * its scratch. The files decide.
+ * @throws WorkspaceRestoreError (`recovery-refused`) once when they are neither the old nor the new tree; nothing is
+ * changed, the journal is closed, and the safety checkpoint is named.
+ */
+async function settleWithoutScratch({ root, journal, store, signal }: RecoverRootParts): Promise<void> {
+  const open = journal.fold.openRestore;
+  if (open === undefined) return;
+  const { restoreId } = open;
+  const before = open.safetyRef ?? open.previousRef;
+  const { treeKey } = await store.scan(root, { signal });
+  const treeKeyOf = async (ref: string): Promise<string> =>
+    (await store.openTree(parseRef(ref), { signal })).treeKey;
+  if (before !== null && treeKey === (await treeKeyOf(before))) {
+    await appendAborted(journal, restoreId, 'it had changed nothing');
+    return;
+  }
+  if (treeKey === (await treeKeyOf(open.ref))) {
+    const event = journal.prepare({ type: 'WorkspaceRestored', id: restoreId, body: { ref: open.ref } });
+    await journal.appendBatch(recordsOfRestore({ event, prepared: { restoreId, treeKey } }));
+    return;
+  }
+  await appendAborted(
+    journal,
+    restoreId,
+    'its scratch is gone; the files are neither the old nor the new tree',
+  );
+  const undo = before === null ? '' : `; restore ${before} to get back what was there before it`;
+  throw new WorkspaceRestoreError(
+    'recovery-refused',
+    `what an interrupted restore had prepared is gone, and the files are neither the old nor the new tree${undo}`,
+    { root, restoreId },
+  );
 }

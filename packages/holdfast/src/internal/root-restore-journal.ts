@@ -1,31 +1,15 @@
-import { type BatchInput, parsePreparedEvent, type SessionJournal } from '@holdfast/journal';
+import type { SessionJournal } from '@holdfast/journal';
 import type { RestoreDraft, RestoreJournal, RestoreStarted } from '@holdfast/restore';
+import { decodeRestoreRecord, encodeRestoreRecord, recordsOfRestore } from '@holdfast/session';
 
-/*
- * What is fixed before a restore touches anything and kept in its intent: the event, and beside it the private facts
- * that later openings measure the tree against. As JSON, so that another process can append the same records.
- */
-interface PreparedRestore {
-  readonly v: 1;
-  /** The prepared event in its own encoding. */
-  readonly event: string;
-  readonly exact: boolean;
-  readonly treeKey?: string | undefined;
-}
-
-/** Records the restores of a bare command in the root's local journal. */
+/** Records the restores of a bare command in the root's local journal, as a session records its own. */
 export function rootRestoreJournal(journal: SessionJournal): RestoreJournal {
   return {
-    prepare: ({ restoreId, ref, exact, treeKey }: RestoreDraft) => {
-      const event = journal.prepare({ type: 'WorkspaceRestored', id: restoreId, body: { ref } });
-      const prepared: PreparedRestore = {
-        v: 1,
-        event: new TextDecoder().decode(event.bytes),
-        exact,
-        treeKey,
-      };
-      return new TextEncoder().encode(JSON.stringify(prepared));
-    },
+    prepare: ({ restoreId, ref, exact, treeKey }: RestoreDraft) =>
+      encodeRestoreRecord({
+        event: journal.prepare({ type: 'WorkspaceRestored', id: restoreId, body: { ref } }),
+        prepared: { restoreId, exact, ...(treeKey === undefined ? {} : { treeKey }) },
+      }),
     started: async ({
       restoreId,
       ref,
@@ -61,23 +45,7 @@ export function rootRestoreJournal(journal: SessionJournal): RestoreJournal {
 
 /** Appends what `prepare` fixed. Repeating it is harmless: the records have fixed ids. */
 export async function appendRestored(journal: SessionJournal, bytes: Uint8Array): Promise<void> {
-  const prepared = JSON.parse(new TextDecoder().decode(bytes)) as PreparedRestore;
-  const { id, time, body } = parsePreparedEvent(new TextEncoder().encode(prepared.event));
-  const records: readonly BatchInput[] = [
-    {
-      kind: 'private',
-      type: 'restore-prepared',
-      id: `${id}.prepared`,
-      time,
-      body: {
-        restoreId: id,
-        exact: prepared.exact,
-        ...(prepared.treeKey === undefined ? {} : { treeKey: prepared.treeKey }),
-      },
-    },
-    { kind: 'event', type: 'WorkspaceRestored', id, time, body },
-  ];
-  await journal.appendBatch(records);
+  await journal.appendBatch(recordsOfRestore(decodeRestoreRecord(bytes)));
 }
 
 /** Ends an open restore that left the old tree. Repeating it is harmless. */
