@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { seededRandom } from '@holdfast/base/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { checkHistory, type HistoryEvent, parseHistory } from './history.js';
+import { HistoryChecker, type HistoryEvent, LogReader } from './history.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
@@ -29,24 +29,30 @@ afterAll(() => {
 
 type Contender = ChildProcessByStdio<Writable, null, Readable>;
 
+/** Enough that somebody is always starting, few enough that most are fighting. */
+const maxStarting = 3;
+
 class Arena {
-  readonly log: string = join(temporary.make(), 'log');
+  readonly checker: HistoryChecker = new HistoryChecker();
+  readonly failures: string[] = [];
   readonly #directory = temporary.make();
+  readonly #log = join(temporary.make(), 'log');
+  readonly #reader: LogReader;
   readonly #random = seededRandom(seed);
   readonly #running = new Set<Contender>();
   readonly #stopped = new Set<Contender>();
-  readonly #names = ['alpha', 'beta/gamma', 'delta'];
-  readonly failures: string[] = [];
   readonly #resumes: Promise<unknown>[] = [];
+  readonly #names = ['alpha', 'beta/gamma', 'delta', 'epsilon'];
   #started = 0;
 
   constructor() {
-    writeFileSync(this.log, '');
+    writeFileSync(this.#log, '');
+    this.#reader = new LogReader(this.#log);
   }
 
   start(): void {
     this.#started += 1;
-    const args = [this.#directory, this.log, String(seed + this.#started), '300', ...this.#names];
+    const args = [this.#directory, this.#log, String(seed + this.#started), '300', ...this.#names];
     const child: Contender = spawn(process.execPath, [fixture('contender.mjs'), ...args], {
       stdio: ['pipe', 'ignore', 'pipe'],
     });
@@ -58,27 +64,25 @@ class Arena {
     this.#running.add(child);
   }
 
-  history(): HistoryEvent[] {
-    return parseHistory(readFileSync(this.log, 'utf8'));
+  /** Reads on in the log; everything that is wrong so far. */
+  problems(): string[] {
+    for (const event of this.#reader.events()) this.checker.add(event);
+    return [...this.checker.violations, ...this.failures];
   }
 
   /** Disturbs one contender, a holder if possible: that is where exclusion can break. */
   disturb(): void {
-    const inside = new Map<string, number>();
-    for (const { type, name = '', pid } of this.history()) {
-      if (type === 'enter') inside.set(name, pid);
-      if (type === 'exit') inside.delete(name);
-    }
-    const moving = [...this.#running].filter((child) => !this.#stopped.has(child));
-    const holders = moving.filter((child) => [...inside.values()].includes(child.pid ?? 0));
+    const fighting = [...this.#running].filter((child) => this.checker.hasSeen(child.pid ?? 0));
+    const moving = fighting.filter((child) => !this.#stopped.has(child));
+    const holders = moving.filter((child) => this.checker.inside.includes(child.pid ?? 0));
     const victims = holders.length > 0 && this.#random.below(10) > 0 ? holders : moving;
-    if (victims.length === 0) return;
+    if (victims.length === 0 || this.#running.size - fighting.length >= maxStarting) return;
     const victim = this.#random.pick(victims);
-    if (this.#random.below(4) === 0) {
-      this.#pause(victim, this.#random.below(600));
+    if (this.#random.below(5) === 0) {
+      this.#pause(victim, this.#random.below(500));
       return;
     }
-    appendFileSync(this.log, `${JSON.stringify({ type: 'killing', pid: victim.pid })}\n`);
+    appendFileSync(this.#log, `${JSON.stringify({ type: 'killing', pid: victim.pid })}\n`);
     victim.kill('SIGKILL');
     this.start();
   }
@@ -96,41 +100,46 @@ class Arena {
 
   async stop(): Promise<void> {
     await Promise.all(this.#resumes);
-    const ends = [...this.#running].map(async (child) => {
+    await this.#end((child) => {
       child.stdin.end();
-      await once(child, 'exit');
     });
-    await Promise.all(ends);
   }
 
-  killAll(): void {
-    for (const child of this.#running) child.kill('SIGKILL');
+  async close(): Promise<void> {
+    await this.#end((child) => child.kill('SIGKILL'));
+    this.#reader.close();
+  }
+
+  async #end(end: (child: Contender) => void): Promise<void> {
+    const exits = [...this.#running].map(async (child) => {
+      const exited = once(child, 'exit');
+      end(child);
+      await exited;
+    });
+    await Promise.all(exits);
   }
 }
 
-describe('eight processes on three leases', () => {
+describe('eight processes on four leases', () => {
   it(
     `exclude each other through ${wantedTakeovers} takeovers (HOLDFAST_SEED=${seed})`,
     async () => {
       const arena = new Arena();
       try {
         for (let count = 0; count < 8; count += 1) arena.start();
-        let verdict = checkHistory([]);
-        while (verdict.takeovers < wantedTakeovers) {
-          await sleep(20);
+        while (arena.checker.takeovers < wantedTakeovers) {
+          await sleep(10);
+          expect(arena.problems(), `HOLDFAST_SEED=${seed}`).toEqual([]);
           arena.disturb();
-          verdict = checkHistory(arena.history());
-          expect([...verdict.violations, ...arena.failures], `HOLDFAST_SEED=${seed}`).toEqual([]);
         }
         await arena.stop();
-        verdict = checkHistory(arena.history());
-        expect([...verdict.violations, ...arena.failures], `HOLDFAST_SEED=${seed}`).toEqual([]);
-        expect(verdict.grants).toBeGreaterThan(wantedTakeovers);
+        expect(arena.problems(), `HOLDFAST_SEED=${seed}`).toEqual([]);
+        expect(arena.checker.grants).toBeGreaterThan(wantedTakeovers);
       } finally {
-        arena.killAll();
+        await arena.close();
       }
     },
-    60_000 + wantedTakeovers * 2000,
+    120_000 + wantedTakeovers * 3000,
   );
 });
 
@@ -231,26 +240,25 @@ describe('the history checker', () => {
   const exit = (pid: number, epoch: number): HistoryEvent => ({ type: 'exit', name: 'a', epoch, pid });
   const work = (pid: number, epoch: number): HistoryEvent => ({ type: 'work', name: 'a', epoch, pid });
 
+  const check = (events: readonly HistoryEvent[]): HistoryChecker => {
+    const checker = new HistoryChecker();
+    for (const event of events) checker.add(event);
+    return checker;
+  };
+
   it('accepts a handover and a takeover after a kill', () => {
-    const good = [
-      enter(1, 1),
-      work(1, 1),
-      exit(1, 1),
-      enter(2, 3),
-      { type: 'killing', pid: 2 } as const,
-      enter(1, 4),
-    ];
-    expect(checkHistory(good)).toEqual({ violations: [], grants: 3, takeovers: 1 });
+    const killing: HistoryEvent = { type: 'killing', pid: 2 };
+    const good = check([enter(1, 1), work(1, 1), exit(1, 1), enter(2, 3), killing, enter(1, 4)]);
+    expect(good.violations).toEqual([]);
+    expect(good).toMatchObject({ grants: 3, takeovers: 1, inside: [1] });
   });
 
-  it('finds an overlap, a late action, a repeated epoch and a loss', () => {
-    expect(checkHistory([enter(1, 1), enter(2, 2)]).violations).toHaveLength(1);
-    expect(
-      checkHistory([enter(1, 1), { type: 'killing', pid: 1 }, enter(2, 2), work(1, 1)]).violations,
-    ).toHaveLength(1);
-    expect(checkHistory([enter(1, 1), exit(1, 1), enter(2, 1)]).violations).toHaveLength(1);
-    expect(
-      checkHistory([enter(1, 1), { type: 'lost', name: 'a', epoch: 1, pid: 1 }]).violations,
-    ).toHaveLength(1);
+  it.each<readonly [string, readonly HistoryEvent[]]>([
+    ['an overlap', [enter(1, 1), enter(2, 2)]],
+    ['a late action', [enter(1, 1), { type: 'killing', pid: 1 }, enter(2, 2), work(1, 1)]],
+    ['a repeated epoch', [enter(1, 1), exit(1, 1), enter(2, 1)]],
+    ['a loss', [enter(1, 1), { type: 'lost', name: 'a', epoch: 1, pid: 1 }]],
+  ])('finds %s', (_, events) => {
+    expect(check(events).violations).toHaveLength(1);
   });
 });
