@@ -1,4 +1,4 @@
-import { JournalCorruptError, type SessionJournal } from '@holdfast/journal';
+import type { JournalCorruptError, SessionJournal } from '@holdfast/journal';
 import { describe, expect, it } from 'vitest';
 import { sealed } from './support/sealed.js';
 import { checkpointBody, collect, failureOf, refOf, World } from './support/world.js';

@@ -393,7 +393,7 @@ describe('notes', () => {
     const flaky = {
       ...ledgers,
       notes: {
-        read: inner.read,
+        read: async (...call: Parameters<typeof inner.read>) => await inner.read(...call),
         write: async (...call: Parameters<typeof inner.write>) => {
           if (broken) throw new Error('disk full');
           await inner.write(...call);
