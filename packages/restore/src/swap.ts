@@ -148,6 +148,8 @@ function refuseTaken(parent: Dir, name: Uint8Array): void {
 async function discard(context: DiscardContext): Promise<void> {
   const { parent, outcome, state, restoreId, rootIdentity } = context;
   if (parent.lstat(context.rootName)?.kind !== 'directory') return;
+  // A process that was killed may have removed what a power loss would bring back; nobody looks for it after this.
+  await parent.syncLater();
   await sweepTemporaries(parent, { isLive: (operation) => operation !== restoreId, clock: context.clock });
   if (outcome === 'undone') {
     const found = identityAt(parent, stagingName(context));

@@ -15,6 +15,7 @@ import {
   type RestoreStep,
   type RestoreStrategy,
   readOutcomes,
+  reconcile,
   recover,
   sweepScratch,
 } from '@holdfast/restore';
@@ -40,6 +41,8 @@ export interface CrashCase {
   readonly through?: ((fileSystem: ModelFileSystem) => FileSystem) | undefined;
   /** Fails the read-back, so that the restore takes itself back. */
   readonly failVerification?: boolean | undefined;
+  /** Crashes only from the first change of the root on; everything before is done and durable. */
+  readonly late?: boolean | undefined;
   /** A protocol mistake: tells the journal at this step already. */
   readonly earlyAck?: { readonly step: RestoreStep; readonly promise: Promised } | undefined;
 }
@@ -59,45 +62,76 @@ export function crashScenario(item: CrashCase): CrashScenario<Promised> {
   let contents: MemorySource;
   let oldTree: unknown;
   let newTree: unknown;
+  let tell: (promise: Promised) => void = () => undefined;
+  let openGate: (() => void) | undefined;
+  let restoring: Promise<unknown> | undefined;
+
+  const restore = async (
+    fileSystem: ModelFileSystem,
+    strategy: RestoreStrategy | undefined,
+  ): Promise<void> => {
+    const disk = item.through?.(fileSystem) ?? fileSystem;
+    const reader = readerOn(contents, disk);
+    await applyRestore(reader, ref, root, {
+      session: 'crashing',
+      owner: null,
+      hostLock: inertLock,
+      fileSystem: disk,
+      strategy,
+      prune: item.prune ?? 'exact',
+      restoreId: '0123456789abcdef0123456789abcdef',
+      clock: clockOf(item),
+      journal: {
+        prepare: () => Buffer.from('event'),
+        started: () => acked(() => tell('started'), 1),
+        restored: () => acked(() => tell('restored'), undefined),
+        aborted: () => acked(() => tell('aborted'), undefined),
+      },
+      health: () => {
+        if (item.failVerification === true) reader.lie();
+      },
+      onStep: (step) => {
+        if (step === item.earlyAck?.step) tell(item.earlyAck.promise);
+      },
+      verify: item.failVerification === true ? 'all' : 'touched',
+    });
+  };
+
   return {
     model: { links: item.links },
-    setup: (fileSystem) => {
+    setup: async (fileSystem) => {
       buildTree(fileSystem, item.target, item.modes?.target);
       contents = new MemorySource(fileSystem);
       ref = contents.capture(root);
       newTree = readTree(fileSystem, root);
       clearTree(fileSystem);
       buildTree(fileSystem, item.old, item.modes?.old);
+      oldTree = readTree(fileSystem, root);
+      if (item.late !== true) return;
+      const { strategy = reconcile({ prune: 'exact' }) } = item;
+      await new Promise<void>((reached) => {
+        const gate = new Promise<void>((open) => {
+          openGate = open;
+        });
+        const commit: RestoreStrategy['commit'] = async (context, state) => {
+          reached();
+          await gate;
+          await strategy.commit(context, state);
+        };
+        restoring = restore(fileSystem, { ...strategy, commit });
+      });
     },
     run: async (fileSystem, context) => {
-      oldTree = readTree(fileSystem, root);
+      tell = context.ack;
+      if (item.late === true) {
+        tell('started');
+        openGate?.();
+        await restoring;
+        return;
+      }
       writeTree(fileSystem, root, item.dirty ?? {});
-      const disk = item.through?.(fileSystem) ?? fileSystem;
-      const reader = readerOn(contents, disk);
       try {
-        await applyRestore(reader, ref, root, {
-          session: 'crashing',
-          owner: null,
-          hostLock: inertLock,
-          fileSystem: disk,
-          strategy: item.strategy,
-          prune: item.prune ?? 'exact',
-          restoreId: '0123456789abcdef0123456789abcdef',
-          clock: clockOf(item),
-          journal: {
-            prepare: () => Buffer.from('event'),
-            started: () => acked(() => context.ack('started'), 1),
-            restored: () => acked(() => context.ack('restored'), undefined),
-            aborted: () => acked(() => context.ack('aborted'), undefined),
-          },
-          health: () => {
-            if (item.failVerification === true) reader.lie();
-          },
-          onStep: (step) => {
-            if (step === item.earlyAck?.step) context.ack(item.earlyAck.promise);
-          },
-          verify: item.failVerification === true ? 'all' : 'touched',
-        });
+        await restore(fileSystem, item.strategy);
       } catch (error) {
         if (item.failVerification !== true) throw error;
       }
