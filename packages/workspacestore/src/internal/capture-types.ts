@@ -61,4 +61,6 @@ export interface CaptureResult {
   readonly dropped: readonly CaptureDrop[];
   readonly raced: readonly Uint8Array[];
   readonly totals: CaptureTotals;
+  /** Resolves when the table is final: rows that turned out not to be trusted have been marked. */
+  readonly settled?: Promise<void> | undefined;
 }

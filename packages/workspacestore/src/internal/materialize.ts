@@ -276,7 +276,12 @@ async function compareDestination(
     const state = await context.roots.get(root.path, identity);
     const rules = checkCaptureOptions(context, capture);
     const result = await captureLive(context, root, rules, capture, state?.table, nowhere);
-    context.roots.learn(root.path, { identity, table: result.table, committed: state?.committed });
+    context.roots.learn(root.path, {
+      identity,
+      table: result.table,
+      settled: result.settled,
+      committed: state?.committed,
+    });
     const live = toLiveTree(result);
     const found = differences(tree.rootMode, entries, live);
     if (found.length === 0) return { path, bytesWritten: 0, modesKept: true };

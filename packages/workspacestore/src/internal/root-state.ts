@@ -21,6 +21,8 @@ export interface RootState {
   readonly identity: RootIdentity;
   readonly table: StatTable;
   readonly committed: CommittedState | undefined;
+  /** Awaited before the table is used. */
+  readonly settled?: Promise<void> | undefined;
 }
 
 export type RootIdentity = Pick<Stat, 'ino' | 'birthtimeNs'>;
@@ -68,6 +70,7 @@ export class RootStates {
         this.#entries.get(path) ?? (state && { state, savedAt: this.#clock.monotonic(), unsaved: false });
       if (entry !== undefined) this.#entries.set(path, entry);
     }
+    await entry?.state.settled;
     return entry !== undefined && same(entry.state.identity, identity) ? entry.state : undefined;
   }
 
@@ -126,7 +129,8 @@ export class RootStates {
   }
 
   async #save(path: string, entry: Entry): Promise<void> {
-    const { table, identity, committed } = entry.state;
+    const { table, identity, committed, settled } = entry.state;
+    await settled;
     if (this.#cache === undefined || committed === undefined) return;
     const store = await this.#storeId();
     if (store === undefined) return;

@@ -6,7 +6,7 @@ import { drive } from './drive.js';
 import { unpackObjects } from './engine/frame-objects.js';
 import { captureRemotely, ThreadLostError } from './engine/remote-capture.js';
 import type { CheckedRules } from './live-capture.js';
-import { mappedInodes } from './mapped-inodes.js';
+import { mappedInodesLater } from './mapped-inodes.js';
 import { signatureTrust } from './signature-trust.js';
 import type { StatTable } from './stat-table.js';
 import type { StoreContext } from './store-context.js';
@@ -107,8 +107,11 @@ async function captureUpTo(task: Task, entries: number): Promise<CaptureResult |
       },
     });
     // Rows that vouch without having been read were looked at when they were.
-    if (result.totals.filesRead > 0) result.table.distrust(mappedInodes());
-    return result;
+    if (result.totals.filesRead === 0) return result;
+    const settled = mappedInodesLater().then((inodes) => {
+      result.table.distrust(inodes);
+    });
+    return { ...result, settled };
   } catch (error) {
     if (error !== tooMany) throw error;
     return undefined;

@@ -20,7 +20,12 @@ export async function scanLive(context: StoreContext, root: string, options: Sca
       const identity = opened.dir.stat();
       const state = await context.roots.get(opened.path, identity);
       const result = await captureLive(context, opened, rules, asked, state?.table, nowhere);
-      context.roots.learn(opened.path, { identity, table: result.table, committed: state?.committed });
+      context.roots.learn(opened.path, {
+        identity,
+        table: result.table,
+        settled: result.settled,
+        committed: state?.committed,
+      });
       return toLiveTree(result);
     } finally {
       opened[Symbol.dispose]();

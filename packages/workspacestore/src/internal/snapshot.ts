@@ -77,7 +77,7 @@ async function attempt(
     describe(ref, hold, result, sink, context.clock.monotonic() - started);
   if (ref === base && start.hold !== undefined && sink.isEmpty) {
     const committed = { ref, hold: start.hold, closure: start.closure };
-    context.roots.learn(root.path, { identity, table: result.table, committed });
+    context.roots.learn(root.path, { identity, table: result.table, settled: result.settled, committed });
     return finish(start.hold);
   }
   await sink.flush();
@@ -93,7 +93,7 @@ async function attempt(
   if ('absent' in outcome) return outcome;
   const closure = await extend(context, start.closure, sink.archives);
   const committed = { ref, hold: outcome.hold, closure };
-  const learned = { identity, table: result.table, committed };
+  const learned = { identity, table: result.table, settled: result.settled, committed };
   context.roots.learn(root.path, learned);
   if (countUnsealed(closure) > tooManyUnsealed) await mergeNow(context, root.path, learned);
   await context.roots.committed(root.path);
