@@ -72,10 +72,11 @@ export class SessionRuntime {
     this.#log = new EventLog(journal, this.faults);
     this.#notices = new Notices(journal.id);
     this.#followers = new Followers(journal);
-    this.#activity = new Activity(
-      async () => await this.#becomeActive(),
-      async () => await this.#becomeIdle(),
-    );
+    this.#activity = new Activity({
+      started: async () => await this.#becomeActive(),
+      ended: async () => await this.#becomeIdle(),
+      hurry: () => this.#managed?.runner.hurry(),
+    });
     this.#managed =
       parts.workspace === undefined
         ? undefined
@@ -191,7 +192,9 @@ export class SessionRuntime {
   async submit(input: JsonValue, options: SubmitOptions): Promise<Submission> {
     throwIfAborted(options.signal);
     this.admit();
-    return await Promise.resolve(this.#loops.find(options.loop).submit(input));
+    const loop = this.#loops.find(options.loop);
+    this.#log.check({ type: 'TurnStarted', body: { turn: 'turn', loop: loop.id, input } });
+    return await Promise.resolve(loop.submit(input));
   }
 
   async interrupt(options: InterruptOptions): Promise<void> {
@@ -239,9 +242,11 @@ export class SessionRuntime {
     const { cause = {} } = options;
     const loop = cause.loop ?? 'application';
     const turn = cause.turn ?? `turn-${randomHex(this.#parts.random, 8)}`;
+    const step = cause.step ?? 1;
+    this.#log.check({ type: 'StepDone', body: { turn, loop, step } });
     switch (kind) {
       case 'step-done':
-        return await this.#boundaries.stepDone({ turn, loop, step: cause.step ?? 1 });
+        return await this.#boundaries.stepDone({ turn, loop, step });
       case 'turn-done':
         return await this.#boundaries.turnEnded({ status: 'done', turn, loop, output: undefined });
       case 'idle':

@@ -171,6 +171,16 @@ describe('manual checkpoints', () => {
     expect(await checkpointsOf(kit)).toEqual([]);
   });
 
+  it('fail when a lease was lost silently while the tree was captured', async () => {
+    const kit = await Kit.open();
+    kit.snapshots.before = () => {
+      kit.loseRootLease({ silently: true });
+    };
+    const error = await failure(kit.controller.checkpointWorkspace());
+    expect(findCause(error, LeaseLostError)).toBeDefined();
+    expect(await checkpointsOf(kit)).toEqual([]);
+  });
+
   it('need a workspace', async () => {
     const kit = await Kit.open({ workspace: false });
     const tip = kit.runtime.journal.tip;
@@ -340,6 +350,29 @@ describe('required checkpoints', () => {
     expect(order).toEqual(['model call ends', 'snapshot', 'next model call', 'snapshot']);
   });
 
+  it('of the idle session are recorded before the next activity begins', async () => {
+    const kit = await Kit.open({ loops: [loop], policy: { trigger: 'idle', priority: 'required' } });
+    const held = barrier();
+    kit.snapshots.before = async () => {
+      kit.snapshots.before = undefined;
+      await held.wait();
+    };
+    await (await kit.controller.submit('one')).outcome;
+    await held.reached;
+    const { outcome } = await kit.controller.submit('two');
+    await settle();
+    held.open();
+    await outcome;
+    await settle();
+    const order = (await kit.types()).filter((type) => /^Session(Active|Idle)$|Checkpointed/.test(type));
+    expect(order.slice(0, 4)).toEqual([
+      'SessionActive',
+      'SessionIdle',
+      'WorkspaceCheckpointed:idle',
+      'SessionActive',
+    ]);
+  });
+
   it('fail as trigger-append-failed when the trigger cannot be recorded', async () => {
     const kit = await Kit.open({ policy: { trigger: 'turn-done', priority: 'required' } });
     kit.failAppends('TurnDone');
@@ -440,6 +473,44 @@ describe('best-effort checkpoints', () => {
       { consistency: 'fuzzy' },
       { consistency: 'fuzzy' },
     ]);
+  });
+
+  it('are not lost when a boundary comes in the moment in which a walk ends', async () => {
+    const kit = await Kit.open({ mode: 'shared', policy: { trigger: 'turn-done' } });
+    for (let count = 0; count < 30; count += 1) {
+      await kit.controller.boundary('turn-done', { cause: { turn: `t${count}` } });
+      for (let tick = 0; tick < count; tick += 1) await Promise.resolve();
+    }
+    await settle(100);
+    const last = (await kit.bodies('WorkspaceCheckpointed')).at(-1);
+    expect(last).toMatchObject({ cause: { turn: 't29' } });
+  });
+
+  it('do not make a restore that may not wait fail', async () => {
+    const kit = await Kit.open({ policy: { trigger: 'turn-done' } });
+    const ref = await kit.controller.checkpointWorkspace();
+    kit.snapshots.before = async (_root, { signal }) => {
+      kit.snapshots.before = undefined;
+      await new Promise<void>((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    };
+    await kit.controller.boundary('turn-done');
+    await kit.controller.restoreWorkspace(ref, { drain: 'fail' });
+  });
+
+  it('do not hold new input up while the session becomes idle', async () => {
+    const clock = new ManualClock();
+    const kit = await Kit.open({ loops: [loop], clock, policy: { trigger: 'idle' } });
+    const permit = await kit.coordinator.acquire({ operation: 'whole-mutation' });
+    await (await kit.controller.submit('one')).outcome;
+    await settle();
+    const { outcome } = await kit.controller.submit('two');
+    expect((await outcome).status).toBe('done');
+    permit.release();
+    await settle();
+    const order = (await kit.types()).filter((type) => /^Session(Active|Idle)$/.test(type));
+    expect(order.slice(0, 3)).toEqual(['SessionActive', 'SessionIdle', 'SessionActive']);
   });
 
   it('keep at most one in line: the latest', async () => {

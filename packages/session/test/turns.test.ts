@@ -82,6 +82,50 @@ describe('turns', () => {
     expect(await kit.bodies('StepDone')).toEqual([]);
   });
 
+  it('that return or publish what is no JSON fail themselves, not the session', async () => {
+    const errors: unknown[] = [];
+    const loop = defineLoop({
+      name: 'careless',
+      turn: async ({ publish, step }) => {
+        await publish('app.note', { at: new Date() } as never).catch((error: unknown) => errors.push(error));
+        await step(async () => await Promise.resolve(1), { output: () => Number.NaN }).catch(
+          (error: unknown) => errors.push(error),
+        );
+        return { big: 10n } as never;
+      },
+    });
+    const kit = await Kit.open({ loops: [loop], policy: { trigger: 'turn-done', priority: 'required' } });
+    const outcome = await (await kit.controller.submit('go')).outcome;
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'JOURNAL_EVENT_INVALID' } });
+    expect(errors).toMatchObject([{ code: 'JOURNAL_EVENT_INVALID' }, { code: 'JOURNAL_EVENT_INVALID' }]);
+    await expect(kit.controller.submit((() => undefined) as never)).rejects.toMatchObject({
+      code: 'JOURNAL_EVENT_INVALID',
+    });
+    await expect(kit.controller.boundary('turn-done', { cause: { turn: 7 as never } })).rejects.toMatchObject(
+      {
+        code: 'JOURNAL_EVENT_INVALID',
+      },
+    );
+    await settle();
+    expect(kit.controller.state()).toMatchObject({ phase: 'idle', fault: undefined });
+    expect(await kit.types()).toContain('TurnFailed');
+  });
+
+  it('have no steps after their end', async () => {
+    let late: (() => Promise<unknown>) | undefined;
+    const loop = defineLoop({
+      name: 'leaky',
+      turn: async ({ step }) => {
+        late = async () => await step(async () => await Promise.resolve(1));
+        await Promise.resolve();
+      },
+    });
+    const kit = await Kit.open({ loops: [loop] });
+    await (await kit.controller.submit(null)).outcome;
+    await expect(late?.()).rejects.toThrow(TypeError);
+    expect(await kit.bodies('StepDone')).toEqual([]);
+  });
+
   it('are interrupted, and queued input stays queued', async () => {
     const started = barrier();
     const loop = defineLoop({

@@ -1,17 +1,25 @@
+/** What a session does when it stops and starts to be idle. */
+export interface ActivityEvents {
+  /** The first loop begins to work. */
+  started(): Promise<void>;
+  /** The last loop stops to work. */
+  ended(): Promise<void>;
+  /** A loop wants to begin while `ended` is under way: it should not take longer than it must. */
+  hurry(): void;
+}
+
 /**
  * Counts what keeps a session from being idle: loops that are at work, and turns that run. A loop with queued input is
  * at work between two turns although no turn runs.
  */
 export class Activity {
-  readonly #started: () => Promise<void>;
-  readonly #ended: () => Promise<void>;
+  readonly #events: ActivityEvents;
   #busyLoops = 0;
   #turns = 0;
+  #ending: Promise<void> | undefined;
 
-  /** `started` and `ended` are called when the first loop begins and the last one stops to work. */
-  constructor(started: () => Promise<void>, ended: () => Promise<void>) {
-    this.#started = started;
-    this.#ended = ended;
+  constructor(events: ActivityEvents) {
+    this.#events = events;
   }
 
   get busy(): boolean {
@@ -23,14 +31,28 @@ export class Activity {
     return this.#turns > 0;
   }
 
+  /** A loop begins to work. What the session records of its end of activity comes before its beginning. */
   async loopBusy(): Promise<void> {
+    while (this.#ending !== undefined) {
+      this.hurry();
+      await this.#ending;
+    }
     this.#busyLoops += 1;
-    if (this.#busyLoops === 1) await this.#started();
+    if (this.#busyLoops === 1) await this.#events.started();
+  }
+
+  /** Somebody waits for the session to have become idle. */
+  hurry(): void {
+    if (this.#ending !== undefined) this.#events.hurry();
   }
 
   async loopDone(): Promise<void> {
     this.#busyLoops -= 1;
-    if (this.#busyLoops === 0) await this.#ended();
+    if (this.#busyLoops > 0) return;
+    this.#ending = this.#events.ended().finally(() => {
+      this.#ending = undefined;
+    });
+    await this.#ending;
   }
 
   turnStarted(): void {

@@ -58,6 +58,8 @@ export class CheckpointRunner implements BoundaryRunner {
   #pending: PendingWalk | undefined;
   #walk: AbortController | undefined;
   #walking: Promise<void> | undefined;
+  /** Resolving it lets the boundary of the present walk go on. */
+  #begun: Deferred<void> | undefined;
   #interruptedTurn: string | undefined;
 
   constructor(host: RunnerHost) {
@@ -97,6 +99,19 @@ export class CheckpointRunner implements BoundaryRunner {
     this.#walk?.abort(new Error(`gave way to ${reason}`));
     this.#pending?.begun.resolve();
     this.#pending = undefined;
+  }
+
+  /** Lets boundaries go on that wait for a best-effort checkpoint to begin. */
+  hurry(): void {
+    this.#begun?.resolve();
+    this.#pending?.begun.resolve();
+    this.activityBegins();
+  }
+
+  /** Cancels what runs and waits in the background, and waits for its end. */
+  async clearBackground(reason: string): Promise<void> {
+    this.giveWay(reason);
+    await this.#walking;
   }
 
   async stepDone(step: StepDoneBody): Promise<BoundaryResult> {
@@ -189,9 +204,7 @@ export class CheckpointRunner implements BoundaryRunner {
         timeout: this.#host.policy.timeout,
       },
     };
-    this.#walking ??= this.#walkOn().finally(() => {
-      this.#walking = undefined;
-    });
+    this.#walking ??= this.#walkOn();
     using _limit = this.#host.clock.schedule(bestEffortWait, begun.resolve);
     await begun.promise;
   }
@@ -200,6 +213,7 @@ export class CheckpointRunner implements BoundaryRunner {
   async #walkOn(): Promise<void> {
     for (let next = this.#pending; next !== undefined; next = this.#pending) {
       this.#pending = undefined;
+      this.#begun = next.begun;
       this.#walk = new AbortController();
       try {
         await this.#track({
@@ -213,8 +227,11 @@ export class CheckpointRunner implements BoundaryRunner {
         // Recorded as an event by the transaction.
       }
       this.#walk = undefined;
+      this.#begun = undefined;
       next.begun.resolve();
     }
+    // In the same turn as the last look at what is pending: what comes later starts anew.
+    this.#walking = undefined;
   }
 
   async #track(request: CheckpointRequest): Promise<Awaited<ReturnType<CheckpointTransaction['run']>>> {

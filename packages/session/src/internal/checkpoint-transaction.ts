@@ -119,6 +119,7 @@ export class CheckpointTransaction {
     progress.step = 'snapshot';
     const snapshot = await this.#snapshot(request, signal);
     const cause = trigger.cause;
+    await workspace.coordinator.healthy({ signal });
     progress.step = 'append';
     const event = await log.append({
       type: 'WorkspaceCheckpointed',

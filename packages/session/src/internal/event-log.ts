@@ -1,4 +1,10 @@
-import type { Appended, EventInput, PrivateInput, SessionJournal } from '@holdfast/journal';
+import {
+  type Appended,
+  type EventInput,
+  EventInvalidError,
+  type PrivateInput,
+  type SessionJournal,
+} from '@holdfast/journal';
 
 import type { FaultLatch } from '../fault.js';
 
@@ -23,6 +29,14 @@ export class EventLog {
     return await this.#orFault(async () => await this.#journal.appendPrivate(record));
   }
 
+  /**
+   * Checks an event that holds somebody else's data, so that a mistake in it is theirs and no fault of the session.
+   * @throws EventInvalidError.
+   */
+  check<const Type extends string>(event: EventInput<Type>): void {
+    this.#journal.prepare(event);
+  }
+
   /** Appends an event that nothing rests on; tells whether it is in the journal. */
   async note<const Type extends string>(event: EventInput<Type>): Promise<boolean> {
     try {
@@ -40,7 +54,7 @@ export class EventLog {
     try {
       return await append();
     } catch (error) {
-      this.#faults.terminal('append-failed', error);
+      if (!EventInvalidError.is(error)) this.#faults.terminal('append-failed', error);
       throw error;
     }
   }

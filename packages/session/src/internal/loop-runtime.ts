@@ -11,6 +11,7 @@ import type { BoundaryRunner } from './boundary.js';
 import { type Deferred, deferred } from './deferred.js';
 import type { EventLog } from './event-log.js';
 import type { ExecutionGate } from './execution-gate.js';
+import { turnEndEvent } from './turn-end-event.js';
 import { TurnTickets } from './turn-tickets.js';
 
 /** What a loop needs of its session. */
@@ -89,6 +90,7 @@ export class LoopRuntime {
     const turn = `turn-${randomHex(this.#host.random, 8)}`;
     const outcome = deferred<TurnOutcome>();
     this.#queue.push({ turn, input, outcome });
+    this.#host.activity.hurry();
     this.#working ??= this.#work();
     return { turn, loop: this.id, outcome: outcome.promise };
   }
@@ -107,6 +109,7 @@ export class LoopRuntime {
       outcome.resolve({ status: 'interrupted', turn, loop: this.id, reason });
     }
     this.#current?.interruption.abort(new TurnInterruption(reason));
+    this.#host.activity.hurry();
     await this.#working;
   }
 
@@ -191,7 +194,9 @@ export class LoopRuntime {
       const context = this.#context(turn, input, signal, tickets);
       const output = await this.definition.turn(context as unknown as TurnContext<never>);
       if (signal.aborted) return { status: 'interrupted', turn, loop: this.id, reason: reasonText(signal) };
-      return { status: 'done', turn, loop: this.id, output: output ?? undefined };
+      const outcome: TurnOutcome = { status: 'done', turn, loop: this.id, output: output ?? undefined };
+      this.#host.log.check(turnEndEvent(outcome));
+      return outcome;
     } catch (error) {
       if (signal.aborted) return { status: 'interrupted', turn, loop: this.id, reason: reasonText(signal) };
       return { status: 'failed', turn, loop: this.id, error };
@@ -212,6 +217,8 @@ export class LoopRuntime {
       tools: this.#tools as unknown as TurnContext['tools'],
       step: async (run, options = {}) => {
         host.admit();
+        // A step of a turn that has ended would be recorded after its end.
+        if (tickets.over) throw new TypeError(`step: turn ${turn} has ended`);
         const ticket = await tickets.enter(signal);
         let output: JsonValue | undefined;
         const value = await (async () => {
@@ -225,13 +232,11 @@ export class LoopRuntime {
             ticket.leave();
           }
         })();
+        const kept = output === undefined ? {} : { output };
+        const step = { turn, loop: this.id, step: steps + 1, ...kept };
+        host.log.check({ type: 'StepDone', body: step });
         steps += 1;
-        await host.boundaries.stepDone({
-          turn,
-          loop: this.id,
-          step: steps,
-          ...(output === undefined ? {} : { output }),
-        });
+        await host.boundaries.stepDone(step);
         return value;
       },
       delegate: async (name, delegated) =>

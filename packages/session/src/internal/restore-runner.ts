@@ -123,7 +123,7 @@ export class RestoreRunner {
     notices.publish({ type: 'restore-started', restoreId, ref });
     try {
       using _admission = workspace.coordinator.suspendAdmission({ note: `restore ${restoreId}` });
-      runner.giveWay('a restore');
+      await runner.clearBackground('a restore');
       using _gate = await this.#closeGate(options, cancellation.signal);
       using permit = await this.#permit(options, restoreId, cancellation.signal);
       this.#refuse(options);

@@ -14,6 +14,7 @@ export class TurnTickets {
   readonly #gate: ExecutionGate;
   readonly #open = new Map<StepTicket, Disposable | undefined>();
   #parked = 0;
+  #over = false;
 
   constructor(gate: ExecutionGate) {
     this.#gate = gate;
@@ -46,7 +47,14 @@ export class TurnTickets {
     }
   }
 
+  /** Whether the turn has ended. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** The turn has ended: every place is given up for good. */
   leaveAll(): void {
+    this.#over = true;
     for (const place of this.#open.values()) place?.[Symbol.dispose]();
     this.#open.clear();
   }
