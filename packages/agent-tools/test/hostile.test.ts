@@ -13,7 +13,15 @@ import {
 import { createServer } from 'node:net';
 import path from 'node:path';
 
-import { editTool, readTool, workspaceTools, writeTool } from '@holdfast/agent-tools';
+import {
+  editTool,
+  type ListOutput,
+  listTool,
+  readTool,
+  WorkspacePathError,
+  workspaceTools,
+  writeTool,
+} from '@holdfast/agent-tools';
 import { Coordinator, parseCanonicalPath } from '@holdfast/coordinator';
 import { createObservations, type ToolContext } from '@holdfast/session';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -29,7 +37,7 @@ const calls: Readonly<Record<string, (tools: Tools, path: string) => Promise<unk
   search: (tools, at) => tools.search.call({ path: at, pattern: 'secret' }),
 };
 
-describe('a path that is no place in the workspace is refused by every tool', () => {
+describe('a path that is no place in the workspace', () => {
   const hostile: readonly (readonly [string, string])[] = [
     ['..', 'parent'],
     ['../outside/secret.txt', 'parent'],
@@ -59,7 +67,7 @@ describe('a path that is no place in the workspace is refused by every tool', ()
     ['to-scratch/x', 'reserved'],
   ];
 
-  it.each(hostile)('%j: %s', async (hostilePath, rule) => {
+  it.each(Object.entries(calls))('is refused by %s', async (_, call) => {
     const bench = await new Bench().open();
     const outside = path.join(bench.place, 'outside');
     mkdirSync(outside);
@@ -75,10 +83,15 @@ describe('a path that is no place in the workspace is refused by every tool', ()
     symlinkSync('loop', bench.at('loop'));
     symlinkSync('.holdfast-scratch', bench.at('to-scratch'));
     const names = readdirSync(bench.root).sort();
-    for (const [tool, call] of Object.entries(calls)) {
-      const error = await failure(bench.run((tools) => call(tools, hostilePath)));
-      expect([tool, error]).toEqual([tool, expect.objectContaining({ code: 'AGENT_TOOLS_PATH', rule })]);
-    }
+    const found = await bench.run(async (tools) => {
+      const rules: (readonly [string, unknown])[] = [];
+      for (const [given] of hostile) {
+        const error = await failure(call(tools, given));
+        rules.push([given, WorkspacePathError.is(error) ? error.rule : error]);
+      }
+      return rules;
+    });
+    expect(found).toEqual(hostile);
     expect(readdirSync(bench.root).sort()).toEqual(names);
     expect(readdirSync(outside)).toEqual(['secret.txt']);
     expect(readFileSync(path.join(outside, 'secret.txt'), 'utf8')).toBe('secret');
@@ -269,6 +282,20 @@ describe('a change from outside in the middle of a write', () => {
     const error = await failure(writeTool().bind(context)({ path: 'd/a.txt', content: 'x' }, {}));
     expect(error).toMatchObject({ code: 'COORDINATOR_UNHEALTHY' });
     expect(readdirSync(bench.root)).toEqual([]);
+  });
+
+  it('a listing from inside it does not show the file that is being written', async () => {
+    const bench = new Bench();
+    bench.write('a.txt', '');
+    const staged: string[] = [];
+    const listed: Promise<ListOutput>[] = [];
+    const context: ToolContext = bound(bench.root, () => {
+      staged.push(...readdirSync(bench.root).filter((name) => name.startsWith('.holdfast-tmp-')));
+      if (staged.length > 0) listed.push(listTool().bind(context)({}, {}));
+    });
+    await writeTool().bind(context)({ path: 'b.txt', content: 'x' }, {});
+    expect(staged).toHaveLength(1);
+    expect((await listed[0])?.entries.map((entry) => entry.path)).not.toContain(staged[0]);
   });
 
   it('directories that keep moving are given up on', async () => {

@@ -121,7 +121,8 @@ describe('shell', () => {
   it('lets a command clean up when it is cut short', async () => {
     const bench = await new Bench().open({ shell: { graceMs: 60_000 } });
     const abort = new AbortController();
-    const command = "trap 'rm lock; exit 1' TERM; touch lock; echo $$ > pids; while :; do sleep 0.01; done";
+    const command =
+      "trap 'sleep 0.3; rm lock; exit 1' TERM; touch lock; echo $$ > pids; while :; do sleep 0.01; done";
     const call = failure(bench.run((tools) => tools.shell.call({ command }, { signal: abort.signal })));
     await pidsIn(bench, 'pids', 1);
     abort.abort(new Error('enough'));

@@ -19,7 +19,6 @@ export interface LiveFile {
 export function openRegularFile(place: Place): File | undefined {
   if (place.directory !== undefined) throw new UnexpectedNodeError(place.path, 'file', 'directory');
   if (place.stat === undefined || place.name === undefined) return undefined;
-  if (place.stat.kind !== 'file') throw new UnexpectedNodeError(place.path, 'file', place.stat.kind);
   return openFileIn(place.parent, place.name, place.path);
 }
 
