@@ -72,10 +72,11 @@ describe('materialize on a disk that loses what was not synced', () => {
     60_000,
   );
 
-  test.each([1, 2, 3, 4, 5, 6])('the exploration notices when sync %d is left out', async (nth) => {
+  // The third one is that of an empty directory, which has nothing to lose.
+  test.each([1, 2, 4, 5, 6])('the exploration notices when sync %d is left out', async (nth) => {
     const mutant = (fileSystem: ModelFileSystem): FileSystem =>
       new MutantFileSystem(fileSystem, { kind: 'drop', operation: 'sync', nth });
-    await expect(explore(false, mutant)).rejects.toSatisfy((error) => CrashCounterexampleError.is(error));
+    await expect(explore(false, mutant)).rejects.toBeInstanceOf(CrashCounterexampleError);
   });
 });
 
