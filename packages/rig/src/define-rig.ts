@@ -10,14 +10,18 @@ import type { RigDefinition } from './internal/rig-definition.js';
 import { Rig } from './rig.js';
 import type { RigFragment } from './rig-options.js';
 
-/** The names of the loops of some fragments. */
-type LoopNames<Fragments extends readonly RigFragment[]> = NonNullable<
-  Fragments[number]['loops']
->[number]['name'];
+/** The names of the loops of one fragment, or of several. */
+type LoopNamesOf<Fragment> = Fragment extends { readonly loops?: infer Loops }
+  ? NonNullable<Loops> extends readonly (infer Loop)[]
+    ? Loop extends { readonly name: infer Name extends string }
+      ? Name
+      : never
+    : never
+  : never;
 
 type CheckedFragments<Fragments extends readonly RigFragment[]> = {
   readonly [Index in keyof Fragments]: Fragments[Index] & {
-    readonly primers?: readonly LoopNames<Fragments>[] | undefined;
+    readonly primers?: readonly LoopNamesOf<Fragments[number]>[] | undefined;
   };
 };
 

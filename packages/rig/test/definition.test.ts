@@ -54,6 +54,16 @@ describe('fragments', () => {
     expect(rig.rootOf('some-session')).toBe(world.path('base', 'some-session'));
   });
 
+  it('may name as primers only loops that there are: the compiler says so too', () => {
+    expect(() => {
+      // @ts-expect-error there is no loop of this name
+      defineRig({ loops: [loop], primers: ['nobody'] }, { sessionStore: stack.sessionStore });
+    }).toThrow(RigDefinitionError);
+    defineRig({ loops: [loop] }, { primers: ['agent'], sessionStore: stack.sessionStore });
+    const given: RigFragment = { loops: [loop], primers: ['agent'] };
+    defineRig(given, { sessionStore: stack.sessionStore });
+  });
+
   it.each(['sessionStore', 'snapshots', 'deadlines', 'clock', 'random', 'controlDirectory'])(
     'may give %s once only, even the same',
     (key) => {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 
 import { findCause, isHoldfastError } from '@holdfast/base';
+import { memoryBlobs } from '@holdfast/blobs';
 import { JournalFencedError, SessionNotFoundError } from '@holdfast/journal';
 import { LeaseHeldError, LeaserBackendError } from '@holdfast/lease';
 import {
@@ -20,7 +21,7 @@ import {
   WorkspaceSeedError,
 } from '@holdfast/rig';
 import { defineLoop, type SnapshotTrigger } from '@holdfast/session';
-import { MaterializeError, type Ref } from '@holdfast/workspacestore';
+import { MaterializeError, type Ref, WorkspaceStore } from '@holdfast/workspacestore';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { eventTypes, type Stack, World } from './support/world.js';
@@ -486,6 +487,35 @@ describe('opening', () => {
     await moved.shutdown();
     const back = await rigOf(stack, elsewhere).openSession(controller.id);
     await back.shutdown();
+  });
+
+  it('another store must be asked for, and begins with the files that are there', async () => {
+    world.write('a.txt', 'mine');
+    const controller = await rigOf(stack, 'exclusive').newSession();
+    await controller.shutdown();
+    const otherStore = await WorkspaceStore.open(memoryBlobs());
+    const other = rigOf(stack, exclusiveWorkspace(otherStore, world.path('root'), stack.leaser));
+    const error = await other.openSession(controller.id).catch((caught: unknown) => caught);
+    if (!WorkspaceRelocatedError.is(error)) throw error;
+    expect(error.is).toBe('a store without it');
+    const opened = await other.openSession(controller.id, { relocate: true });
+    expect((await eventTypes(opened)).slice(-2)).toEqual([
+      'WorkspaceCheckpointed:recovered',
+      'SessionRestored',
+    ]);
+    expect(await otherStore.has(opened.opening.drift?.recovered as Ref)).toBe(true);
+    await opened.shutdown();
+    await (await other.openSession(controller.id, { drift: 'fail' })).shutdown();
+    rmSync(world.path('root'), { recursive: true });
+    mkdirSync(world.path('root'));
+    const third = exclusiveWorkspace(
+      await WorkspaceStore.open(memoryBlobs()),
+      world.path('root'),
+      stack.leaser,
+    );
+    await expect(rigOf(stack, third).openSession(controller.id, { relocate: true })).rejects.toMatchObject({
+      code: 'RIG_RELOCATED',
+    });
   });
 
   it('brings a root that is older than the journal forward, and keeps what was in it', async () => {

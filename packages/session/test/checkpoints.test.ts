@@ -83,6 +83,28 @@ describe('manual checkpoints', () => {
     expect(await kit.types()).not.toContain('WorkspaceCheckpointFailed:manual');
   });
 
+  it('are refused when a turn began while they waited', async () => {
+    const held = barrier();
+    const busy = barrier();
+    const kit = await Kit.open({
+      loops: [defineLoop({ name: 'busy', turn: async () => await busy.wait() })],
+    });
+    kit.snapshots.before = async () => {
+      kit.snapshots.before = undefined;
+      await held.wait();
+    };
+    const first = kit.controller.checkpointWorkspace();
+    await held.reached;
+    const { outcome } = await kit.controller.submit(null);
+    await settle();
+    const second = failure(kit.controller.checkpointWorkspace());
+    held.open();
+    await first;
+    expect(await second).toMatchObject({ kind: 'not-idle' });
+    busy.open();
+    await outcome;
+  });
+
   it('are refused after the shutdown began, and in a terminal fault', async () => {
     const kit = await Kit.open();
     kit.loseSessionLease();
@@ -293,6 +315,23 @@ describe('required checkpoints', () => {
     expect(kit.controller.state().fault).toBeUndefined();
     await turn(kit, 'more');
     expect(await checkpointsOf(kit)).toEqual(['manual', 'turn-done']);
+  });
+
+  it('that never get the permit record their trigger all the same', async () => {
+    const clock = new ManualClock();
+    const kit = await Kit.open({
+      clock,
+      policy: { trigger: 'turn-done', priority: 'required', timeout: 100 },
+    });
+    const permit = await kit.coordinator.acquire({ operation: 'whole-mutation' });
+    const boundary = kit.controller.boundary('turn-done', { cause: { turn: 'mine' } });
+    await settle();
+    expect(await kit.bodies('TurnDone')).toEqual([]);
+    await clock.advance(100);
+    expect((await boundary).ref).toBeUndefined();
+    expect(await kit.bodies('TurnDone')).toMatchObject([{ turn: 'mine' }]);
+    expect(kit.controller.state().fault).toMatchObject({ kind: 'recoverable' });
+    permit.release();
   });
 
   it('keep queued turns and steps from starting while the fault stands', async () => {

@@ -431,6 +431,21 @@ describe('shared roots', () => {
   });
 });
 
+describe('what a session in a shared root may have written', () => {
+  it('is everything after a shell, and nothing of it after its next ref', async () => {
+    const kit = await Kit.open({ mode: 'shared' });
+    const first = await kit.controller.checkpointWorkspace();
+    (await kit.coordinator.acquire({ operation: 'whole-mutation' })).release();
+    kit.write('a.txt', 'from the shell');
+    expect((await kit.controller.previewRestore(first)).conflicts).toEqual([]);
+    await kit.controller.checkpointWorkspace();
+    kit.write('a.txt', 'from elsewhere');
+    expect((await kit.controller.previewRestore(first)).conflicts).toEqual([
+      { path: 'a.txt', reason: 'foreign' },
+    ]);
+  });
+});
+
 async function twoStatesOfShared(kit: Kit): Promise<Ref> {
   kit.write('server.go', 'mine');
   const ref = await kit.controller.checkpointWorkspace();

@@ -42,6 +42,7 @@ export async function openSession(
     const workspace = await attachForSession(definition, journal, options, undo);
     const runtime = new SessionRuntime(runtimeParts(definition, journal, workspace, fork));
     undo.add(async () => await runtime.abandon());
+    if (workspace !== undefined) await refuseOtherStore(journal, workspace, options);
     const settled = workspace === undefined ? 'none' : await settleRestores(journal, workspace, signal);
     const files =
       workspace === undefined
@@ -107,6 +108,18 @@ function refuseRelocated(
   throw new WorkspaceRelocatedError(journal.id, `${was.mode} root ${was.root}`, shown);
 }
 
+/** A store that lacks the session's files cannot bring them back; the files themselves may still be there. */
+async function refuseOtherStore(
+  journal: SessionJournal,
+  workspace: AttachedWorkspace,
+  options: OpenSessionOptions,
+): Promise<void> {
+  const current = tryParseRef(journal.fold.currentWorkspace?.ref);
+  if (current === undefined || (await workspace.store.has(current, { signal: options.signal }))) return;
+  if (options.relocate === true && workspace.directory.look(workspace.reservedNames) === 'filled') return;
+  throw new WorkspaceRelocatedError(journal.id, `a store that has ${current}`, 'a store without it');
+}
+
 async function bringUp(
   runtime: SessionRuntime,
   workspace: AttachedWorkspace,
@@ -116,6 +129,7 @@ async function bringUp(
   const { directory, mayCreateRoot, mode, reservedNames } = workspace;
   const { journal } = runtime;
   const current = tryParseRef(journal.fold.currentWorkspace?.ref);
+  const known = current !== undefined && (await workspace.store.has(current, { signal: options.signal }));
   const found = directory.look(reservedNames);
   if (found === 'missing' && !mayCreateRoot) throw rootMissing(workspace.root);
   if (mode === 'shared') return await bringUpShared(workspace, journal, found, options);
@@ -129,6 +143,13 @@ async function bringUp(
   await noteOwnership(workspace, journal);
   if (found !== 'filled') return { drift: undefined, materialized: current };
   if (settled === 'mixed') await bringBackMixed(runtime);
+  if (current !== undefined && !known) {
+    const recovered = await runtime.recordCheckpoint({ trigger: 'recovered', signal: options.signal });
+    return {
+      drift: { expected: current, differences: [], recovered, broughtBack: false },
+      materialized: undefined,
+    };
+  }
   return { drift: await settleDrift(runtime, workspace, stale, options), materialized: undefined };
 }
 
