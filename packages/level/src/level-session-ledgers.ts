@@ -170,9 +170,10 @@ class LevelSessionLedgers implements SessionLedgers {
   async #start(sessionId: string, create: boolean): Promise<OpenSession> {
     const directories = this.#directories;
     if (!create && !directories.exists(sessionId)) throw new SessionNotFoundError(sessionId);
-    const note = directories.readNote(sessionId, 'refs');
+    if (create) await wrapped('open', () => directories.make(sessionId));
+    const note = await wrapped('open', () => directories.readNote(sessionId, 'refs'));
     const empty = note === undefined || decodeRefsNote(sessionId, note).tip === 0;
-    if (create || empty) await wrapped('open', () => directories.make(sessionId));
+    if (empty && !create) await wrapped('open', () => directories.make(sessionId));
     await this.#checkTables(sessionId);
     const database = this.#database(sessionId);
     await this.#openDatabase(sessionId, database, empty);
@@ -230,7 +231,11 @@ class LevelSessionLedgers implements SessionLedgers {
           throw new LedgerInUseError(sessionId, this.#readOwner(sessionId), { cause: error });
         case 'damaged':
           throw new JournalCorruptError(sessionId, 'storage', { cause: error });
-        case 'other':
+        case 'refused':
+          // A session that has records has a database.
+          if (!createIfMissing) throw new JournalCorruptError(sessionId, 'storage', { cause: error });
+          throw new LedgerBackendError('open', sessionId, { cause: error });
+        case 'system':
           throw new LedgerBackendError('open', sessionId, { cause: error });
       }
     }

@@ -1,37 +1,218 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { SessionStore } from '@holdfast/journal';
+import {
+  InvalidSessionIdError,
+  JournalCorruptError,
+  LedgerBackendError,
+  LedgerClosedError,
+  LedgerInUseError,
+  SessionNotFoundError,
+  SessionStore,
+} from '@holdfast/journal';
 import { memorySessionParts } from '@holdfast/journal/testing';
 import { openLevelLedgers } from '@holdfast/level';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'holdfast-level-'));
-});
-afterEach(() => {
-  rmSync(directory, { recursive: true, force: true });
-});
+import { removeTemporaryDirectories, temporaryDirectory } from './support/level-harness.js';
+
+afterEach(removeTemporaryDirectories);
+
+const id = 'session-0001';
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected a rejection');
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
 
 describe('level session ledgers', () => {
-  it('keeps a session over close and open', async () => {
+  it('keep a session over close and open, with its notes beside the database', async () => {
+    const directory = temporaryDirectory();
     const ledgers = await openLevelLedgers(directory);
     const store = await SessionStore.open(memorySessionParts({ ledgers }));
-    const journal = await store.create({ title: 'first' });
+    const journal = await store.create({ id, title: 'first' });
     await journal.append({ type: 'SessionStarted', body: {} });
-    const { id } = journal;
     expect(readdirSync(join(directory, id)).sort()).toEqual(['ledger', 'owner', 'refs', 'summary']);
+    for (const name of ['owner', 'refs', 'summary']) {
+      expect(statSync(join(directory, id, name)).mode & 0o777).toBe(0o600);
+    }
+    expect(statSync(join(directory, id)).mode & 0o777).toBe(0o700);
+    expect(await store.owner(id)).toMatchObject({ pid: process.pid });
+    await journal.announce({ socket: '/run/x' });
+    expect(await store.owner(id)).toMatchObject({ pid: process.pid, socket: '/run/x' });
     await journal.close();
     expect(readdirSync(join(directory, id)).sort()).toEqual(['ledger', 'refs', 'summary']);
     const again = await store.open(id);
-    expect(again.fold.title).toBe('first');
-    expect(again.tip).toBe(4);
+    expect([again.fold.title, again.tip]).toEqual(['first', 4]);
     await again.close();
     await store.delete(id);
     expect(readdirSync(directory)).toEqual([]);
+    expect(store.storagePaths()).toEqual(ledgers.storagePaths());
     await store.close();
     await ledgers.close();
+  });
+
+  it('share one database between the views of a process, and with no other opener', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory, { owner: { program: 'test' } });
+    const store = await SessionStore.open(memorySessionParts({ ledgers }));
+    const journal = await store.create({ id });
+    const view = await store.read(id);
+    await journal.append({ type: 'note', body: 1 });
+    await view.refresh();
+    expect(view.fold.events).toBe(1);
+    await journal.close();
+    expect((await collect(view.events())).length).toBe(1);
+    const other = await openLevelLedgers(directory);
+    const refusal = (await failureOf(other.open(id))) as LedgerInUseError;
+    expect(LedgerInUseError.is(refusal)).toBe(true);
+    expect(refusal).toMatchObject({ subject: id, owner: { pid: process.pid, program: 'test' } });
+    expect(LedgerInUseError.is(await failureOf(other.delete(id)))).toBe(true);
+    expect(LedgerInUseError.is(await failureOf(ledgers.delete(id)))).toBe(true);
+    await view.close();
+    await (await other.open(id)).close();
+    await other.delete(id);
+    await other.close();
+    await ledgers.close();
+  });
+
+  it('list sessions without opening any, and nothing else that lies there', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    const store = await SessionStore.open(memorySessionParts({ ledgers }));
+    for (const name of ['session-b', 'session-a'])
+      await (await store.create({ id: name, title: name })).close();
+    mkdirSync(join(directory, 'not-a-session'));
+    mkdirSync(join(directory, 'UPPER-CASE'));
+    writeFileSync(join(directory, 'session-file'), 'x');
+    symlinkSync(join(directory, 'session-a'), join(directory, 'session-link'));
+    const other = await openLevelLedgers(directory);
+    const owned = await store.open('session-a');
+    const otherStore = await SessionStore.open(memorySessionParts({ ledgers: other }));
+    expect((await collect(otherStore.list())).map((summary) => summary.title)).toEqual([
+      'session-a',
+      'session-b',
+    ]);
+    expect(await collect(otherStore.refs('session-a'))).toEqual([]);
+    rmSync(join(directory, 'session-a', 'summary'));
+    expect((await collect(otherStore.list()))[0]).toMatchObject({
+      state: 'unknown',
+      problem: 'JOURNAL_IN_USE',
+    });
+    await owned.close();
+    await Promise.all([ledgers.close(), other.close()]);
+  });
+
+  it("leave what is not theirs in a session's directory", async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    const store = await SessionStore.open(memorySessionParts({ ledgers }));
+    mkdirSync(join(directory, id, 'lease'), { recursive: true });
+    writeFileSync(join(directory, id, 'lease', '1'), 'epoch');
+    await (await store.create({ id })).close();
+    await store.delete(id);
+    expect(readdirSync(join(directory, id))).toEqual(['lease']);
+    expect(await ledgers.exists(id)).toBe(false);
+    await (await store.create({ id })).close();
+    await ledgers.close();
+  });
+
+  it('finish a deletion that was interrupted', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    const store = await SessionStore.open(memorySessionParts({ ledgers }));
+    const journal = await store.create({ id });
+    await journal.append({ type: 'note', body: 1 });
+    await journal.close();
+    // As it stands after the mark and before the rest.
+    writeFileSync(join(directory, id, 'deleting'), '');
+    expect(await ledgers.exists(id)).toBe(false);
+    expect(await collect(store.list())).toEqual([]);
+    expect(SessionNotFoundError.is(await failureOf(store.open(id)))).toBe(true);
+    const again = await store.create({ id });
+    expect([again.tip, again.fold.events]).toEqual([1, 0]);
+    await again.close();
+    expect(readdirSync(join(directory, id)).sort()).toEqual(['ledger', 'refs', 'summary']);
+    writeFileSync(join(directory, id, 'deleting'), '');
+    await store.delete(id);
+    await ledgers.delete(id);
+    expect(readdirSync(directory)).toEqual([]);
+    await ledgers.close();
+  });
+
+  it('never take a lost database for an empty session', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    const store = await SessionStore.open(memorySessionParts({ ledgers }));
+    const journal = await store.create({ id });
+    await journal.append({ type: 'note', body: 1 });
+    await journal.close();
+    const database = join(directory, id, 'ledger');
+    rmSync(join(database, 'CURRENT'));
+    expect(JournalCorruptError.is(await failureOf(store.open(id)))).toBe(true);
+    rmSync(database, { recursive: true });
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const error = (await failureOf(store.open(id))) as JournalCorruptError;
+      expect(JournalCorruptError.is(error)).toBe(true);
+      expect(SessionNotFoundError.is(await failureOf(store.create({ id })))).toBe(false);
+    }
+    await ledgers.close();
+  });
+
+  it('say what the disk says', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    writeFileSync(join(directory, 'file-not-dir'), 'x');
+    expect(LedgerBackendError.is(await failureOf(ledgers.open('file-not-dir', { create: true })))).toBe(true);
+    await expect(openLevelLedgers(join(directory, 'file-not-dir'))).rejects.toThrow();
+    expect(InvalidSessionIdError.is(await failureOf(ledgers.open('../escape-attempt')))).toBe(true);
+    expect(InvalidSessionIdError.is(await failureOf(ledgers.exists('X')))).toBe(true);
+    await ledgers.close();
+    for (const call of [
+      () => ledgers.open(id),
+      () => ledgers.exists(id),
+      () => collect(ledgers.list()),
+      () => ledgers.delete(id),
+      () => ledgers.notes?.read(id, 'refs') ?? Promise.resolve(),
+    ]) {
+      expect(LedgerClosedError.is(await failureOf(call()))).toBe(true);
+    }
+    await ledgers.close();
+  });
+
+  it('close what is still open', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    const ledger = await ledgers.open(id, { create: true });
+    await ledger.append('log', 0, [Uint8Array.of(1)]);
+    await ledgers.close();
+    expect(readdirSync(join(directory, id))).toEqual(['ledger']);
+    const again = await openLevelLedgers(directory);
+    const reopened = await again.open(id);
+    expect(await reopened.tip('log')).toBe(1);
+    await reopened.close();
+    await again.close();
+  });
+
+  it('an owner note that cannot be read does not matter', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    const ledger = await ledgers.open(id, { create: true });
+    writeFileSync(join(directory, id, 'owner'), '{broken');
+    const other = await openLevelLedgers(directory);
+    const refusal = (await failureOf(other.open(id))) as LedgerInUseError;
+    expect([LedgerInUseError.is(refusal), refusal.owner]).toEqual([true, undefined]);
+    await ledger.close();
+    await Promise.all([ledgers.close(), other.close()]);
   });
 });

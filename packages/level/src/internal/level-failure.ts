@@ -1,7 +1,10 @@
 import { JournalCorruptError } from '@holdfast/journal';
 
-/** What a failure of the engine says, found by its code and never by its class. */
-export type LevelFailure = 'locked' | 'damaged' | 'other';
+/**
+ * What a failure of the engine says, found by its code and never by its class. `refused`: what is in the directory is no
+ * database, or another one; the engine gives no code for that.
+ */
+export type LevelFailure = 'locked' | 'damaged' | 'system' | 'refused';
 
 // The engine gives one code for every failed system call and no errno; what is left is the end of its message. A file
 // that its own table of contents names and that is not there is damage; the rest (permissions, descriptors, space) is not.
@@ -17,7 +20,7 @@ export function levelFailure(error: unknown): LevelFailure {
       return 'damaged';
     current = cause;
   }
-  return 'other';
+  return 'refused';
 }
 
 /** Returns damage as the contract's error; other failures as they are, for the portable class to wrap. */

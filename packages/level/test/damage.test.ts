@@ -1,0 +1,145 @@
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findCause } from '@holdfast/base';
+import { seededRandom } from '@holdfast/base/testing';
+import { JournalCorruptError, SessionStore } from '@holdfast/journal';
+import { memorySessionParts } from '@holdfast/journal/testing';
+import { openLevelLedgers } from '@holdfast/level';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const id = 'session-0001';
+// Thousands of openings: a file system in memory where there is one.
+const base = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'holdfast-damage-'));
+afterAll(() => {
+  rmSync(base, { recursive: true, force: true });
+});
+
+/** `HOLDFAST_CAMPAIGN=1` runs every bit and every length; else one bit of each byte and every fourth length. */
+const campaign = process.env['HOLDFAST_CAMPAIGN'] === '1';
+const seed = Number(process.env['HOLDFAST_SEED'] ?? 1);
+const parts = memorySessionParts();
+
+async function withStore<T>(directory: string, work: (store: SessionStore) => Promise<T>): Promise<T> {
+  const ledgers = await openLevelLedgers(directory);
+  const store = await SessionStore.open({ ...parts, ledgers });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+    await ledgers.close();
+  }
+}
+
+/** A small session that was closed; `openings` above one puts its first records into a table. */
+async function makeSession(directory: string, openings: number): Promise<readonly unknown[]> {
+  const bodies: unknown[] = [];
+  for (let opening = 0; opening < openings; opening += 1) {
+    await withStore(directory, async (store) => {
+      const journal = opening === 0 ? await store.create({ id }) : await store.open(id);
+      for (let count = 0; count < 2; count += 1) {
+        bodies.push({ opening, count });
+        await journal.append({ type: 'note', body: { opening, count } });
+      }
+      await journal.close();
+    });
+  }
+  return bodies;
+}
+
+/** What opening, reading and appending give: everything, or a typed refusal. Nothing else may happen. */
+async function outcomeOf(directory: string, bodies: readonly unknown[]): Promise<'whole' | 'corrupt'> {
+  return await withStore(directory, async (store) => {
+    try {
+      const journal = await store.open(id);
+      const seen: unknown[] = [];
+      for await (const event of journal.events()) seen.push(event.body);
+      expect(seen).toEqual(bodies);
+      await journal.append({ type: 'note', body: 'more' });
+      expect(journal.fold.events).toBe(bodies.length + 1);
+      await journal.close();
+      return 'whole';
+    } catch (error) {
+      if (findCause(error, JournalCorruptError) === undefined) throw error;
+      return 'corrupt';
+    }
+  });
+}
+
+describe('every flipped bit and every truncation of every file of a small session', () => {
+  it.each([
+    ['whose records are in the log', 1],
+    ['whose first records are in a table', 2],
+  ])(
+    '%s',
+    async (_, openings) => {
+      const home = join(base, `home-${openings}`);
+      const bodies = await makeSession(home, openings);
+      const database = readdirSync(join(home, id, 'ledger'));
+      expect(database.some((name) => name.endsWith('.ldb'))).toBe(openings > 1);
+      const files = [
+        ...database.filter((name) => name !== 'LOCK').map((name) => join('ledger', name)),
+        'refs',
+        'summary',
+      ];
+      const random = seededRandom(seed);
+      const counts = { whole: 0, corrupt: 0 };
+      const work = join(base, `work-${openings}`);
+      const check = async (file: string, damaged: Uint8Array, what: string): Promise<void> => {
+        rmSync(work, { recursive: true, force: true });
+        cpSync(home, work, { recursive: true });
+        writeFileSync(join(work, id, file), damaged);
+        try {
+          counts[await outcomeOf(work, bodies)] += 1;
+        } catch (error) {
+          throw new Error(`seed ${seed}, ${file}, ${what}: ${String(error)}`, { cause: error });
+        }
+      };
+      for (const file of files) {
+        const bytes = readFileSync(join(home, id, file));
+        // The engine's own diary is text that nobody reads.
+        const stride = /LOG/.test(file) ? 97 : 1;
+        for (let at = 0; at < bytes.length; at += stride) {
+          for (const bit of campaign ? [0, 1, 2, 3, 4, 5, 6, 7] : [random.below(8)]) {
+            const flipped = Uint8Array.from(bytes);
+            flipped[at] = (flipped[at] as number) ^ (1 << bit);
+            await check(file, flipped, `bit ${bit} of byte ${at}`);
+          }
+        }
+        const start = campaign ? 0 : random.below(4);
+        for (let length = start; length < bytes.length; length += stride * (campaign ? 1 : 4)) {
+          await check(file, bytes.subarray(0, length), `cut to ${length} bytes`);
+        }
+      }
+      expect(counts.corrupt).toBeGreaterThan(statSync(join(home, id, 'refs')).size);
+      expect(await outcomeOf(home, bodies)).toBe('whole');
+    },
+    600_000,
+  );
+
+  it('and every file that is missing', async () => {
+    const home = join(base, 'home-missing');
+    const bodies = await makeSession(home, 2);
+    const work = join(base, 'work-missing');
+    for (const file of [
+      ...readdirSync(join(home, id, 'ledger')).map((name) => join('ledger', name)),
+      'refs',
+      'ledger',
+    ]) {
+      rmSync(work, { recursive: true, force: true });
+      cpSync(home, work, { recursive: true });
+      rmSync(join(work, id, file), { recursive: true });
+      const expected = /LOCK|LOG/.test(file) ? 'whole' : 'corrupt';
+      expect([file, await outcomeOf(work, bodies)]).toEqual([file, expected]);
+    }
+  });
+});
