@@ -9,10 +9,10 @@ import { nodeFileSystem } from '@holdfast/durable';
 import { WorkspaceStore } from '@holdfast/workspacestore';
 import { canonicalOrder, goldenTrees, writeTree } from '@holdfast/workspacestore/testing';
 
-describe('a logical tree has one ref', () => {
+await describe('a logical tree has one ref', async () => {
   for (const { name, nodes, rootMode, rules, ref, omitted } of goldenTrees()) {
     if (omitted.length > 0) continue;
-    it(name, async () => {
+    await it(name, async () => {
       const place = mkdtempSync(path.join(tmpdir(), 'holdfast-golden-'));
       try {
         for (const reverse of [false, true]) {
