@@ -22,7 +22,7 @@ const time = { timeout: 120_000 };
 /** Whether crash exploration finds a broken promise. A mutant that cannot even run has died too. */
 async function dies(mutated: CrashCase): Promise<boolean> {
   try {
-    await exploreCrashes(crashScenario(mutated), { crashes: 1 });
+    await exploreCrashes(crashScenario(mutated), { kinds: ['power'], exhaustiveUpTo: 8, samples: 48 });
     return false;
   } catch (error) {
     if (error instanceof CrashCounterexampleError) return true;
