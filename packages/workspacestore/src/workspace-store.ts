@@ -48,7 +48,7 @@ export class WorkspaceStore implements AsyncDisposable {
     this.#opened = new OpenSnapshots(context);
   }
 
-  /** Opens a store over `blobs`. Nothing is written before the first snapshot. */
+  /** Opens a store over `blobs`. Nothing is put before the first snapshot; the cache directory is made when it is missing. */
   static async open(blobs: Blobs, options: WorkspaceStoreOptions = {}): Promise<WorkspaceStore> {
     const compression = options.compression ?? 'gzip';
     if (!['none', 'gzip', 'zstd', 'brotli'].includes(compression) || !canCompress(compression)) {

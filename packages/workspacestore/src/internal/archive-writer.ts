@@ -1,4 +1,4 @@
-import { createSha256, toHex } from '@holdfast/base';
+import { createSha256, Pacer, toHex } from '@holdfast/base';
 import { pack } from 'tar-stream';
 
 import { encodeIndex, type FrameLocation, type IndexRow } from './archive-index.js';
@@ -99,10 +99,12 @@ async function packMembers(
   const hash = createSha256();
   const pieces: Uint8Array[] = [];
   let size = 0;
+  const pacer = new Pacer();
   for await (const piece of tar as AsyncIterable<Uint8Array>) {
     hash.update(piece);
     pieces.push(piece);
     size += piece.length;
+    if (pacer.due) await pacer.rest();
   }
   return { name: toHex(hash.digest()), size, pieces };
 }

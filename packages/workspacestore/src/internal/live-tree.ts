@@ -1,3 +1,4 @@
+import { Pacer } from '@holdfast/base';
 import type { Stat } from '@holdfast/durable';
 
 import type { LiveEntry, LiveOmitted, LiveSignature, LiveTree } from '../tree.js';
@@ -7,23 +8,25 @@ import { keyText } from './object-key.js';
 import type { StatTable } from './stat-table.js';
 
 /** Turns a capture into the tree that a planner works with. */
-export function toLiveTree(result: CaptureResult): LiveTree {
+export async function toLiveTree(result: CaptureResult, signal: AbortSignal | undefined): Promise<LiveTree> {
   return {
     rootMode: result.rootMode,
     treeKey: keyText(result.treeKey),
-    entries: liveEntries(result.table),
+    entries: await liveEntries(result.table, signal),
     omitted: result.omitted.map(({ path, reason, kind, stat }): LiveOmitted => {
       return { path, reason, kind, signature: stat === undefined ? undefined : statSignature(stat) };
     }),
   };
 }
 
-function liveEntries(table: StatTable): LiveEntry[] {
+async function liveEntries(table: StatTable, signal: AbortSignal | undefined): Promise<LiveEntry[]> {
   const entries: LiveEntry[] = [];
   const stack: { path: Uint8Array; next: number; end: number }[] = [
     { path: new Uint8Array(0), next: table.first(0), end: table.first(0) + table.count(0) },
   ];
+  const pacer = new Pacer();
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    if (pacer.due) await pacer.rest(signal);
     const row = top.next;
     if (row >= top.end) {
       stack.pop();

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { decodePathText, encodePathText, isHoldfastError, throwIfAborted } from '@holdfast/base';
+import { decodePathText, encodePathText, isHoldfastError, Pacer, throwIfAborted } from '@holdfast/base';
 import {
   Dir,
   FileSystemError,
@@ -221,9 +221,16 @@ async function build(
   const staged = new StagedTree(dir, options.sync ?? true);
   try {
     const directories = entries.filter(({ kind }) => kind === 'directory');
-    for (const entry of directories) staged.addDirectory(entry);
+    const pacer = new Pacer();
+    for (const entry of directories) {
+      staged.addDirectory(entry);
+      if (pacer.due) await pacer.rest(options.signal);
+    }
     throwIfAborted(options.signal);
-    for (const entry of entries) if (entry.kind === 'symlink') staged.addSymlink(entry);
+    for (const entry of entries) {
+      if (entry.kind === 'symlink') staged.addSymlink(entry);
+      if (pacer.due) await pacer.rest(options.signal);
+    }
     const files = entries.filter(({ kind }) => kind === 'file');
     const progress = { entries: entries.length, files: 0, bytes: 0, filesRead: 0, bytesRead: 0 };
     await fetchContents(
@@ -247,7 +254,7 @@ async function build(
       },
     );
     options.onProgress?.({ phase: 'syncing', ...progress, bytes: staged.bytesWritten });
-    await staged.finish(directories, tree.rootMode);
+    await staged.finish(directories, tree.rootMode, options.signal);
     throwIfAborted(options.signal);
     return { bytesWritten: staged.bytesWritten, modesKept: staged.modesKept };
   } finally {
@@ -282,7 +289,7 @@ async function compareDestination(
       settled: result.settled,
       committed: state?.committed,
     });
-    const live = toLiveTree(result);
+    const live = await toLiveTree(result, options.signal);
     const found = differences(tree.rootMode, entries, live);
     if (found.length === 0) return { path, bytesWritten: 0, modesKept: true };
     throw new DestNotEmptyError(path, tree.treeKey, live.treeKey, found);

@@ -26,7 +26,7 @@ export async function scanLive(context: StoreContext, root: string, options: Sca
         settled: result.settled,
         committed: state?.committed,
       });
-      return toLiveTree(result);
+      return await toLiveTree(result, options.signal);
     } finally {
       opened[Symbol.dispose]();
     }

@@ -1,4 +1,4 @@
-import { encodePathText } from '@holdfast/base';
+import { encodePathText, Pacer } from '@holdfast/base';
 import type { Dir, File } from '@holdfast/durable';
 
 import type { TreeEntry } from '../tree.js';
@@ -82,8 +82,14 @@ export class StagedTree {
   }
 
   /** Syncs the directories and gives those their modes that had to wait, deepest first; the root last. */
-  async finish(directories: readonly TreeEntry[], rootMode: number): Promise<void> {
+  async finish(
+    directories: readonly TreeEntry[],
+    rootMode: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const pacer = new Pacer();
     for (const entry of [...directories].reverse()) {
+      if (pacer.due) await pacer.rest(signal);
       const final = (entry.mode & ownerBits) === ownerBits;
       if (!this.#sync && final) continue;
       const dir = this.#directory(entry.path);

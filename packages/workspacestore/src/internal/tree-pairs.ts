@@ -1,4 +1,4 @@
-import { compareBytes, equalBytes } from '@holdfast/base';
+import { compareBytes, equalBytes, Pacer } from '@holdfast/base';
 
 import type { Ref } from '../ref.js';
 import type { TreeEntry } from '../tree.js';
@@ -51,7 +51,9 @@ export async function* pairSnapshots(
     return { path, pairs: mergeRows(await rowsOf(before, path, a), await rowsOf(after, path, b)), next: 0 };
   };
   const stack = [await open(new Uint8Array(0), before.treeKey, after.treeKey)];
+  const pacer = new Pacer();
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    if (pacer.due) await pacer.rest(options.signal);
     const pair = top.pairs[top.next];
     if (pair === undefined) {
       stack.pop();

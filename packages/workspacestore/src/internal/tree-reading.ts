@@ -1,4 +1,4 @@
-import { encodePathText, equalBytes } from '@holdfast/base';
+import { encodePathText, equalBytes, Pacer } from '@holdfast/base';
 
 import { ArchiveLimitError, IntegrityError } from '../errors.js';
 import type { LimitName, Limits } from '../limits.js';
@@ -62,7 +62,10 @@ export async function readTree(
     rows: await readDirectory(reader, table, ref, empty, root.treeKey, options),
     next: 0,
   });
+  // What is in memory already arrives without a turn of the event loop.
+  const pacer = new Pacer();
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    if (pacer.due) await pacer.rest(options.signal);
     const row = top.rows[top.next];
     if (row === undefined) {
       stack.pop();

@@ -1,4 +1,4 @@
-import { decodePathText, encodePathText, equalBytes } from '@holdfast/base';
+import { decodePathText, encodePathText, equalBytes, Pacer } from '@holdfast/base';
 
 import { EntryNotFoundError } from '../errors.js';
 import type { Ref } from '../ref.js';
@@ -72,7 +72,9 @@ export class TreeRows {
 
   async *#walk(path: Uint8Array, key: Uint8Array): AsyncGenerator<TreeEntry> {
     const stack = [{ path, rows: await this.#rows(path, key), next: 0 }];
+    const pacer = new Pacer();
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      if (pacer.due) await pacer.rest(this.#options.signal);
       const row = top.rows[top.next];
       if (row === undefined) {
         stack.pop();

@@ -35,6 +35,7 @@ export interface WonSlot {
 }
 
 const ambiguousRetries = 3;
+const parallelStats = 8;
 
 /**
  * The log of one writer, and its side of the collection protocol: it registers before it relies on anything that was
@@ -83,11 +84,14 @@ export class WriterLog {
     const proved = this.#proved;
     const condemned = this.#condemned;
     const absent = new Set<string>();
-    for (const name of archives) {
-      if (proved.has(name)) continue;
-      if (condemned.has(name) || (await this.#blobs.stat(archiveKey(name), options)) === undefined)
-        absent.add(name);
-      else proved.add(name);
+    const unknown = archives.filter((name) => !proved.has(name));
+    for (let at = 0; at < unknown.length; at += parallelStats) {
+      const group = unknown.slice(at, at + parallelStats).map(async (name) => {
+        const there =
+          !condemned.has(name) && (await this.#blobs.stat(archiveKey(name), options)) !== undefined;
+        (there ? proved : absent).add(name);
+      });
+      await Promise.all(group);
     }
     return { registration, absent };
   }
