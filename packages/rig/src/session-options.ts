@@ -1,5 +1,5 @@
 import type { LeaseOwner } from '@holdfast/lease';
-import type { Ref } from '@holdfast/workspacestore';
+import type { Ref, SnapshotProgress } from '@holdfast/workspacestore';
 
 /** How a new session begins. */
 export interface NewSessionOptions {
@@ -10,6 +10,8 @@ export interface NewSessionOptions {
   readonly title?: string | undefined;
   /** Shown to whoever finds the session or its root held, beside this process's identity. */
   readonly owner?: LeaseOwner | undefined;
+  /** Called while files are brought into the root. */
+  readonly onProgress?: ((progress: SnapshotProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,5 +33,7 @@ export interface OpenSessionOptions {
   /** Begin a new journal when the session's own was lost, from what stands in its root; default `false`. */
   readonly adopt?: boolean | undefined;
   readonly owner?: LeaseOwner | undefined;
+  /** Called while files are brought into the root. */
+  readonly onProgress?: ((progress: SnapshotProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -137,6 +137,7 @@ describe('a new session', () => {
       ).toBeDefined();
       world.beforeAppend = undefined;
       expect(readdirSync(world.path('root'))).toEqual([]);
+      expect(readdirSync(world.place).sort()).toEqual(['root', 'seed']);
       expect(await sessionIds(rig)).toEqual([]);
       expect(world.leases.holder(rootLeaseName(world.path('root')))).toBeUndefined();
       const controller = await rig.newSession({ seed: ref });
@@ -165,7 +166,9 @@ describe('a seed', () => {
   it.each(['exclusive', 'per-session'] as const)('is there before anything else (%s)', async (mode) => {
     const ref = await seedRef();
     const rig = rigOf(stack, mode);
-    const controller = await rig.newSession({ seed: ref });
+    let progress = 0;
+    const controller = await rig.newSession({ seed: ref, onProgress: () => (progress += 1) });
+    expect(progress).toBeGreaterThan(0);
     const root = rig.rootOf(controller.id) as string;
     expect(world.read('seed.txt', root)).toBe('seed');
     expect(await eventTypes(controller)).toEqual(['SessionStarted', 'WorkspaceCheckpointed:seed']);

@@ -1,7 +1,7 @@
 import type { SessionFault } from './fault.js';
 
 /** Where a session stands. */
-export type SessionPhase = 'idle' | 'active' | 'closing' | 'closed';
+export type SessionPhase = 'idle' | 'active' | 'restoring' | 'closing' | 'closed';
 
 /** What `state()` tells about one loop. */
 export interface LoopState {

@@ -91,6 +91,9 @@ export class SessionRuntime {
             random: parts.random,
             isIdle: () => !this.#activity.inTurn,
             isClosing: () => this.#closing.signal.aborted,
+            phaseChanged: () => {
+              this.#notices.publish({ type: 'phase-changed', phase: this.phase });
+            },
             forgetObservations: () => {
               this.#loops.forgetObservations();
             },
@@ -123,6 +126,7 @@ export class SessionRuntime {
   get phase(): SessionPhase {
     if (this.#closed) return 'closed';
     if (this.#closing.signal.aborted) return 'closing';
+    if (this.#managed?.restorer.running === true) return 'restoring';
     return this.#activity.busy ? 'active' : 'idle';
   }
 

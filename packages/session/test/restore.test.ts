@@ -162,6 +162,7 @@ describe('two restores', () => {
     const two = kit.controller.restoreWorkspace(second);
     await held.reached;
     expect(kit.coordinator.inspect().suspensions).toHaveLength(2);
+    expect(kit.controller.state().phase).toBe('restoring');
     held.open();
     await one;
     expect(kit.coordinator.inspect().suspensions).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { Dir, type FileSystem, FileSystemError, nodeFileSystem, removeTree } from '@holdfast/durable';
-import { recover, scratchPath, sweepScratch } from '@holdfast/restore';
+import { recover, scratchPath, sweepScratch, WorkspaceRestoreError } from '@holdfast/restore';
 
 import { rootLock } from '../root-lock.js';
 import { rootOf } from './attach-workspace.js';
@@ -16,27 +16,36 @@ export interface DeleteCall {
 // 1. The journal. 2. What interrupted restores of it left in the root is settled, then removed. 3. The root itself, when
 // it is the session's own and the caller wants it.
 export async function deleteSession(definition: RigDefinition, id: string, call: DeleteCall): Promise<void> {
-  const { clock, placement, sessionStore } = definition;
+  const { placement, sessionStore } = definition;
   const { signal } = call;
   await sessionStore.delete(id, { signal });
   if (placement === undefined) return;
   const root = rootOf(placement, id);
-  const scratch = placement.placement.options.scratch ?? 'sibling';
-  if (hasScratch(root)) {
-    const hostLock = rootLock(root, { clock, signal });
-    await recover(root, { isAlive: ownerLiveness, self: processOwner(), hostLock, clock, signal });
-    const { kept } = await sweepScratch(root, {
-      settled: (_restoreId, session) => session === id,
-      hostLock,
-      clock,
-      signal,
-    });
-    if (kept === 0) await removeScratchOf(id, scratchPath(root, scratch));
-  }
+  if (hasScratch(root)) await clearScratch(definition, root, id, signal);
   if (call.removeRoot && placement.placement.mode === 'per-session') {
     const directory = new RootDirectory(root);
     if (directory.look([]) !== 'missing') await directory.remove();
   }
+}
+
+/** What a live session of the same root is in the middle of stays, and so does everything beside it. */
+async function clearScratch(
+  definition: RigDefinition,
+  root: string,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { clock, placement } = definition;
+  const hostLock = rootLock(root, { clock, signal });
+  try {
+    await recover(root, { isAlive: ownerLiveness, self: processOwner(), hostLock, clock, signal });
+  } catch (error) {
+    if (WorkspaceRestoreError.is(error) && error.kind === 'recovery-refused') return;
+    throw error;
+  }
+  const settled = (_restoreId: string, session: string): boolean => session === id;
+  const { kept } = await sweepScratch(root, { settled, hostLock, clock, signal });
+  if (kept === 0) await removeScratchOf(id, scratchPath(root, placement?.placement.options.scratch));
 }
 
 async function removeScratchOf(

@@ -8,6 +8,7 @@ import { type OpenedSession, type OpeningReport, openedSession } from '../opened
 import type { NewSessionOptions } from '../session-options.js';
 import { attachForSession } from './attach-for-session.js';
 import { type AttachedWorkspace, rootMissing } from './attach-workspace.js';
+import { deleteSession } from './delete-session.js';
 import type { RigDefinition } from './rig-definition.js';
 import { noteOwnership } from './root-ownership.js';
 import { runtimeParts } from './runtime-parts.js';
@@ -35,11 +36,11 @@ export async function newSession(
   const owner = sessionOwner(id, options.owner);
   const journal = await sessionStore.create({ id, title, owner, signal });
   const undo = new UndoOpening();
-  undo.add(async () => await sessionStore.delete(journal.id));
+  undo.add(async () => await deleteSession(definition, journal.id, { removeRoot: false, signal: undefined }));
   undo.add(async () => await journal.close());
   try {
     const workspace = await attachForSession(definition, journal, options, undo);
-    const filled = workspace === undefined ? false : await prepareRoot(workspace, seed, undo, signal);
+    const filled = workspace === undefined ? false : await prepareRoot(workspace, seed, undo, options);
     if (workspace !== undefined) await noteOwnership(workspace, journal);
     throwIfAborted(signal);
     const runtime = new SessionRuntime(runtimeParts(definition, journal, workspace, fork));
@@ -89,7 +90,7 @@ async function prepareRoot(
   workspace: AttachedWorkspace,
   seed: Ref | undefined,
   undo: UndoOpening,
-  signal: AbortSignal | undefined,
+  options: NewSessionOptions,
 ): Promise<boolean> {
   const { directory, reservedNames } = workspace;
   const found = directory.look(reservedNames);
@@ -103,7 +104,7 @@ async function prepareRoot(
   }
   if (seed !== undefined) {
     if (found !== 'missing') undo.add(async () => await directory.clear(reservedNames));
-    await materializeSeed(workspace, seed, signal);
+    await materializeSeed(workspace, seed, options);
   }
   workspace.retakeRoot();
   return found === 'filled';
@@ -112,10 +113,11 @@ async function prepareRoot(
 async function materializeSeed(
   workspace: AttachedWorkspace,
   seed: Ref,
-  signal: AbortSignal | undefined,
+  options: NewSessionOptions,
 ): Promise<void> {
+  const { onProgress, signal } = options;
   try {
-    await workspace.store.materialize(seed, workspace.root, { signal });
+    await workspace.store.materialize(seed, workspace.root, { onProgress, signal });
   } catch (error) {
     throwIfAborted(signal);
     const cause = MaterializeError.is(error)

@@ -135,7 +135,8 @@ async function bringUp(
   if (mode === 'shared') return await bringUpShared(workspace, journal, found, options);
   const stale = found === 'missing' ? false : await isStaleRoot(workspace, journal, options.signal);
   if (found !== 'filled' && current !== undefined) {
-    await workspace.store.materialize(current, workspace.root, { signal: options.signal });
+    const { onProgress, signal } = options;
+    await workspace.store.materialize(current, workspace.root, { onProgress, signal });
   } else if (found === 'missing') {
     await directory.create();
   }

@@ -11,7 +11,7 @@ export interface ManagedWorkspace {
 
 /** What both need of the session. */
 export type ManagedHost = Omit<RunnerHost, 'workspace' | 'policy'> &
-  Pick<RestoreHost, 'random' | 'forgetObservations'>;
+  Pick<RestoreHost, 'random' | 'forgetObservations' | 'phaseChanged'>;
 
 /** Puts a session's workspace into the hands of a checkpoint runner and a restore runner. */
 export function manageWorkspace(workspace: RuntimeWorkspace, host: ManagedHost): ManagedWorkspace {

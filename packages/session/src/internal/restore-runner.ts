@@ -31,6 +31,8 @@ export interface RestoreHost extends CheckpointHost {
   readonly random: Random;
   readonly isIdle: () => boolean;
   readonly isClosing: () => boolean;
+  /** Tells observers that a restore began or ended. */
+  readonly phaseChanged: () => void;
   /** Drops what every loop has seen of the files. */
   readonly forgetObservations: () => void;
   /** The running process, for the intent. */
@@ -68,6 +70,11 @@ export class RestoreRunner {
     this.#host = host;
   }
 
+  /** Whether a restore runs or waits. */
+  get running(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** Says what a restore would do; writes nothing. */
   async preview(ref: unknown, options: PreviewRestoreOptions = {}): Promise<RestorePlan> {
     throwIfAborted(options.signal);
@@ -90,10 +97,12 @@ export class RestoreRunner {
     this.#refuse(options);
     const work = this.#restore(this.#parse(ref), options);
     this.#running.add(work);
+    this.#host.phaseChanged();
     try {
       return await work;
     } finally {
       this.#running.delete(work);
+      this.#host.phaseChanged();
     }
   }
 
