@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { memoryBlobs } from '@holdfast/blobs';
+import { SessionStore, sharedSessionLedgers } from '@holdfast/journal';
+import { afterAll, expect, it } from 'vitest';
+
+import { openFileLedger } from '../src/file-ledger.mjs';
+import { removeDirectories, temporaryDirectory } from '../src/harness.mjs';
+import { stealingLeaser } from './fixtures/stealing-leaser.mjs';
+
+afterAll(removeDirectories);
+
+const session = 'session-0001';
+const script = fileURLToPath(new URL('fixtures/writer.mjs', import.meta.url));
+/** `HOLDFAST_CAMPAIGN=1`: 3,000 take-overs. */
+const wanted = process.env.HOLDFAST_CAMPAIGN === '1' ? 3_000 : 60;
+
+it('stopped writers that were taken over: every acknowledged append exactly once, no stale one', async () => {
+  const directory = await temporaryDirectory();
+  const open = async () =>
+    await SessionStore.open({
+      ledgers: sharedSessionLedgers(await openFileLedger(`${directory}/ledger`)),
+      leaser: stealingLeaser(`${directory}/leases`),
+      blobs: memoryBlobs(),
+    });
+  await (await (await open()).create({ id: session })).close();
+
+  const acknowledged = [];
+  const counts = { opened: 0, fenced: 0, stopped: 0, killed: 0, crowded: 0 };
+  const failures = [];
+  let writers = 0;
+  const start = () => {
+    writers += 1;
+    const child = spawn(process.execPath, [script, directory, session, `w${writers}`], { stdio: 'pipe' });
+    let complaint = '';
+    child.stderr.on('data', (text) => {
+      complaint += String(text);
+    });
+    const reading = (async () => {
+      for await (const line of createInterface({ input: child.stdout })) {
+        const message = JSON.parse(line);
+        if (message.acknowledged !== undefined) acknowledged.push(message);
+        if (message.opened !== undefined) counts.opened += 1;
+        if (message.fenced !== undefined) counts.fenced += 1;
+        if (message.crowded !== undefined) counts.crowded += 1;
+      }
+    })();
+    const ended = once(child, 'exit').then(() => {
+      if (complaint !== '') failures.push(complaint);
+    });
+    return { child, done: Promise.all([reading, ended]) };
+  };
+
+  let running = Array.from({ length: 4 }, start);
+  const finished = [];
+  const deadline = Date.now() + (wanted === 60 ? 50_000 : 1_500_000);
+  while (counts.opened < wanted && Date.now() < deadline && failures.length === 0) {
+    const at = Math.floor(Math.random() * running.length);
+    const { child } = running[at];
+    await sleep(20 + Math.random() * 60);
+    if (Math.random() < 0.15) {
+      child.kill('SIGKILL');
+      counts.killed += 1;
+      finished.push(running[at].done);
+      running[at] = start();
+    } else {
+      // Long enough for another one to take the session over; it wakes up in the middle of whatever it was doing.
+      child.kill('SIGSTOP');
+      counts.stopped += 1;
+      await sleep(60 + Math.random() * 250);
+      child.kill('SIGCONT');
+    }
+  }
+  for (const { child } of running) {
+    child.kill('SIGCONT');
+    child.kill('SIGTERM');
+  }
+  await Promise.all([...finished, ...running.map(({ done }) => done)]);
+  running = [];
+  expect(failures).toEqual([]);
+
+  const view = await (await open()).read(session);
+  // Chain, digests, and epochs that never fall: no record of an owner stands behind the fence of a later one.
+  const { records } = await view.verify();
+  const places = new Map();
+  for await (const event of view.events()) {
+    expect(places.has(event.id)).toBe(false);
+    places.set(event.id, event);
+  }
+  for (const { acknowledged: id, seq, epoch } of acknowledged) {
+    expect([id, places.get(id)?.seq, places.get(id)?.epoch]).toEqual([id, seq, epoch]);
+  }
+  await view.close();
+  // The run must have met what it is for.
+  expect(counts.opened).toBeGreaterThanOrEqual(Math.min(wanted, 30));
+  expect(counts.fenced).toBeGreaterThan(3);
+  expect(counts.stopped).toBeGreaterThan(10);
+  expect(acknowledged.length).toBeGreaterThan(counts.opened);
+  console.log(
+    `${counts.opened} take-overs, ${counts.fenced} met a fence, ${counts.stopped} stops, ${counts.killed} kills, ` +
+      `${acknowledged.length} acknowledged, ${records} records`,
+  );
+}, 1_600_000);
