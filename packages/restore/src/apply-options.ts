@@ -7,6 +7,7 @@ import type { PlanOptions } from './plan-options.js';
 import type { Verified } from './receipt.js';
 import type { RestoreJournal, RootIdentity } from './restore-journal.js';
 import type { RestoreStrategy, ScratchPlacement } from './strategy.js';
+import type { WholeSync } from './whole-sync.js';
 
 /** How the live tree is read; the same as for the root's checkpoints. */
 export interface LiveScanOptions {
@@ -54,6 +55,8 @@ export interface ApplyOptions extends PreviewOptions {
   readonly health?: (() => void | Promise<void>) | undefined;
   /** Whether a process that the caller knows of stands in the root. Default: none. */
   readonly occupied?: (() => boolean) | undefined;
+  /** Default: `sync -f` of the system on Linux, nothing when `fileSystem` is given. */
+  readonly wholeSync?: WholeSync | false | undefined;
   /** What is read back before the commit is recorded. Default `touched`. */
   readonly verify?: Verified | undefined;
   /** The ref that was current before. */

@@ -64,3 +64,4 @@ export type {
 export { type SwapOptions, swap } from './swap.js';
 export { type SweepScratchOptions, type SweptScratch, sweepScratch } from './sweep-scratch.js';
 export { type TargetLimits, validateTarget } from './validate-target.js';
+export { diskSync, type WholeSync } from './whole-sync.js';

@@ -50,6 +50,7 @@ async function stage(context: PreparationContext): Promise<void> {
   await stageFiles(context.operations, ({ number }) => ({ dir: staged, name: String(number) }), {
     source: context.source,
     signal: context.signal,
+    wholeSync: context.wholeSync,
     pause: () => context.pause(),
     modesUnsupported: () => {
       context.note({

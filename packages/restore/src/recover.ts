@@ -10,6 +10,7 @@ import { reconcile } from './reconcile.js';
 import { RootPlace, scratchPath } from './scratch.js';
 import type { RestoreStrategy } from './strategy.js';
 import { swap } from './swap.js';
+import type { WholeSync } from './whole-sync.js';
 
 /** Whether the process that began a restore still runs. */
 export type Liveness = 'alive' | 'dead' | 'unknown';
@@ -29,6 +30,8 @@ export interface RecoverOptions {
   /** Whether an intent is one that the caller's journal knows. What it refuses is moved aside. Default: all are. */
   readonly trust?: ((intent: RestoreIntent) => boolean) | undefined;
   readonly fileSystem?: FileSystem | undefined;
+  /** Default: `sync -f` of the system on Linux, nothing when `fileSystem` is given. */
+  readonly wholeSync?: WholeSync | false | undefined;
   readonly clock?: Clock | undefined;
   /** Observed between the sessions of a root; never inside an undo. */
   readonly signal?: AbortSignal | undefined;

@@ -22,8 +22,8 @@ const maxNameBytes = 255;
 export class RootPlace implements Disposable {
   readonly path: string;
   readonly name: Uint8Array;
+  readonly parentPath: string;
   readonly #fileSystem: FileSystem;
-  readonly #parentPath: string;
   #parent: Dir;
   #root: Dir | undefined;
 
@@ -31,7 +31,7 @@ export class RootPlace implements Disposable {
     this.path = path;
     this.name = name;
     this.#fileSystem = fileSystem;
-    this.#parentPath = parentPath;
+    this.parentPath = parentPath;
     this.#parent = Dir.openRoot(fileSystem, parentPath);
   }
 
@@ -80,7 +80,7 @@ export class RootPlace implements Disposable {
    * @throws WorkspaceRestoreError `root-replaced` when another directory has the parent's path.
    */
   reopen(): void {
-    const parent = Dir.openRoot(this.#fileSystem, this.#parentPath);
+    const parent = Dir.openRoot(this.#fileSystem, this.parentPath);
     if (!isSameIdentity(identityOf(parent), identityOf(this.#parent))) {
       parent.close();
       throw new WorkspaceRestoreError('root-replaced', `the parent of ${quote(this.path)} was replaced`, {

@@ -7,6 +7,7 @@ import type { OnConflict, Prune, RestorePlan } from './plan.js';
 import type { ReceiptNote } from './receipt.js';
 import type { RootIdentity } from './restore-journal.js';
 import type { RestoreSource } from './source.js';
+import type { WholeSync } from './whole-sync.js';
 
 /** Version of the interface between restore and its strategies. */
 export type StrategyContract = 'restore-strategy/1';
@@ -31,6 +32,8 @@ export interface StrategyContext {
   /** What has to be done, in order, without what conflicts left out. */
   readonly operations: readonly Operation[];
   readonly clock: Clock;
+  /** Makes everything durable at once, for steps that have much to sync; absent where that cannot be done. */
+  readonly wholeSync: WholeSync | undefined;
   /** Lets the event loop turn when it is time to; call it in every loop. */
   pause(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { RootWalker } from './internal/root-walker.js';
 import { identityOf, isSameIdentity } from './internal/signature.js';
 import { stageTree } from './internal/stage-tree.js';
 import { hasStandingProcess } from './internal/standing-processes.js';
-import { syncRecentlyKept } from './internal/sync-recent.js';
+import { recentlyKept, syncKept } from './internal/sync-recent.js';
 import { reconcile } from './reconcile.js';
 import type { RootIdentity } from './restore-journal.js';
 import type { DiscardContext, PreparationContext, RestoreStrategy, StrategyContext } from './strategy.js';
@@ -82,8 +82,13 @@ async function stage(context: PreparationContext): Promise<void> {
 
 // 1. Sync what is so young in the old tree that nobody may have: as a backup it has to be whole.
 async function secure(context: PreparationContext): Promise<JsonValue> {
-  using walker = new RootWalker(context.root);
-  await syncRecentlyKept({ ...context, operations: [] }, walker);
+  const young = recentlyKept({ ...context, operations: [] });
+  const { wholeSync } = context;
+  if (wholeSync !== undefined && young.length >= wholeSync.from) await wholeSync.sync();
+  else {
+    using walker = new RootWalker(context.root);
+    await syncKept(context, walker, young);
+  }
   using staging = context.parent.openDir(stagingName(context));
   return { staging: { ...identityOf(staging) } };
 }

@@ -100,6 +100,7 @@ async function sweepSession(
         identity: intent.root,
         operations: withoutSkipped(intent.operations, new Set(history.committing?.skipped)),
         clock,
+        wholeSync: undefined,
       }),
       outcome: phase,
       state: history.committing?.state,

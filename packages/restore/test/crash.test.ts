@@ -59,6 +59,22 @@ for (const [label, strategy] of Object.entries(strategies)) {
   });
 }
 
+describe('whole syncs instead of single ones', () => {
+  for (const [label, strategy] of Object.entries(strategies)) {
+    for (const [name, item] of Object.entries(crashCases)) {
+      it(`leave old or new in ${label}: ${name}`, time, async () => {
+        const report = await exploreCrashes(crashScenario({ ...item, strategy, wholeSync: {} }), {
+          crashes: 1,
+        });
+        expect(report.states[0]).toBeGreaterThan(40);
+        const late = { ...item, dirty: undefined, strategy, wholeSync: {}, late: true };
+        const limits = { crashes: 2, maxStates: doubleStates, recoverySamples: 4, recoveryExhaustiveUpTo: 2 };
+        await exploreCrashes(crashScenario(late), limits);
+      });
+    }
+  }
+});
+
 describe('a file system without hard links', () => {
   for (const name of ['replace, create, delete', 'file becomes directory, directory becomes file']) {
     it(`leaves old or new: ${name}`, time, async () => {

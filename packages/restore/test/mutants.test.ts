@@ -164,6 +164,22 @@ describe('steps in the wrong order', () => {
   }
 });
 
+describe('whole syncs', () => {
+  // The first two, of staged content and of undo copies, stand in for each other while both are made.
+  const leftOut = { reconcile: [[1, 2], [2], [3]], swap: [[1, 2]] };
+  for (const [label, strategy] of Object.entries(strategies)) {
+    for (const leaveOut of leftOut[label as keyof typeof leftOut]) {
+      it(`die in ${label} without ${leaveOut.join(' and ')}`, time, async () => {
+        expect(await dies({ ...item, strategy, wholeSync: { leaveOut } })).toBe(true);
+      });
+    }
+
+    it(`survive in ${label} with all of them`, time, async () => {
+      expect(await dies({ ...item, strategy, wholeSync: {} })).toBe(false);
+    });
+  }
+});
+
 describe('the unchanged protocol', () => {
   for (const [label, strategy] of Object.entries(strategies)) {
     it(`survives the same exploration: ${label}`, time, async () => {

@@ -126,6 +126,7 @@ export class OperationCommitter {
     using copy = dir.createFile(reserved, 0o600);
     copy.copyFrom(from);
     copy.chmod(after.mode);
+    // Before it gets its name, whatever is synced later.
     await copy.syncLater();
   }
 
@@ -167,7 +168,7 @@ export class OperationCommitter {
       return;
     }
     opened.chmod(mode);
-    opened.sync();
+    if (!this.#atOnce) opened.sync();
   }
 
   /** What stands at the operation's path, checked against what was secured; `undefined` when nothing should. */
@@ -210,9 +211,16 @@ export class OperationCommitter {
     for (const [key, mode] of deepestFirst) {
       const dir = this.#walker.directory(key);
       if (mode !== undefined) dir.chmod(mode);
-      await dir.syncLater();
+      if (!this.#atOnce) await dir.syncLater();
       await this.#context.pause();
     }
+    if (this.#atOnce) await this.#context.wholeSync?.sync();
+  }
+
+  /** Whether one sync at the end stands for all. */
+  get #atOnce(): boolean {
+    const { wholeSync, operations } = this.#context;
+    return wholeSync !== undefined && operations.length >= wholeSync.from;
   }
 }
 

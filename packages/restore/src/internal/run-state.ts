@@ -28,6 +28,7 @@ import type {
   ScratchPlacement,
   StrategyContext,
 } from '../strategy.js';
+import { chooseWholeSync } from './choose-whole-sync.js';
 import { shownPath } from './plan-lists.js';
 import { wrapFailure } from './resolve-plan.js';
 import { identityOf } from './signature.js';
@@ -112,6 +113,7 @@ export class RunState {
       identity: this.identity,
       operations: this.operations,
       clock: this.clock,
+      wholeSync: chooseWholeSync(this.options, this.place, this.placement),
     });
   }
 

@@ -12,7 +12,7 @@ import { isErrno, meansNoLinks, undoName } from './reconcile-names.js';
 import { RootWalker } from './root-walker.js';
 import { isRecent, isUntouched, signatureOf } from './signature.js';
 import { SyncPool } from './sync-pool.js';
-import { syncRecentlyKept } from './sync-recent.js';
+import { recentlyKept, syncKept } from './sync-recent.js';
 import type { ReconcileState, SecuredNode } from './undo-record.js';
 
 interface Found {
@@ -48,9 +48,9 @@ export class UndoSecurer {
 
   // 1. Compare every path with what the plan found.
   // 2. Secure what will go: a second name of the inode, else its bytes; symlinks as text.
-  // 3. Sync undo copies whose bytes may still be in memory, then the directory of the copies.
+  // 3. Sync what is so young that its bytes may still be in memory, of the copies and of what is kept; then the directory
+  //    of the copies.
   // 4. Note how each secured node looks now: linking moved its change time.
-  // 5. Sync kept entries that are so young that nobody may have.
   async run(): Promise<ReconcileState> {
     const found: Found[] = [];
     for (const operation of this.#context.operations) {
@@ -63,13 +63,12 @@ export class UndoSecurer {
       secured.push(await this.#secure(item));
       await this.#context.pause();
     }
-    await this.#syncCopies(secured);
+    await this.#syncYoung(secured);
     const signed: SecuredNode[] = [];
     for (const [index, node] of secured.entries()) {
       signed.push(this.#sign(node, found[index] as Found));
       await this.#context.pause();
     }
-    await syncRecentlyKept(this.#context, this.#walker);
     if (this.#noLinks) {
       this.#context.note({
         kind: 'no-hard-links',
@@ -175,13 +174,16 @@ export class UndoSecurer {
     return (await contentKeyOf(copy, () => this.#context.pause())).key;
   }
 
-  async #syncCopies(secured: readonly SecuredNode[]): Promise<void> {
-    const now = this.#context.clock.now();
+  async #syncYoung(secured: readonly SecuredNode[]): Promise<void> {
+    const young = this.#youngCopies(secured);
+    const kept = recentlyKept(this.#context);
+    const { wholeSync } = this.#context;
+    if (wholeSync !== undefined && young.length + kept.length >= wholeSync.from) {
+      await wholeSync.sync();
+      return;
+    }
     const syncs = new SyncPool();
-    for (const { number, how } of secured) {
-      if (how !== 'link') continue;
-      const stat = this.#undo.lstat(String(number));
-      if (stat?.kind !== 'file' || !isRecent(stat, now)) continue;
+    for (const number of young) {
       try {
         using copy = this.#undo.openFile(String(number));
         await syncs.add(() => copy.syncLater());
@@ -192,6 +194,18 @@ export class UndoSecurer {
     }
     await syncs.finish();
     await this.#undo.syncLater();
+    await syncKept(this.#context, this.#walker, kept);
+  }
+
+  /** Copies that are second names of files somebody wrote a moment ago. */
+  #youngCopies(secured: readonly SecuredNode[]): readonly number[] {
+    const now = this.#context.clock.now();
+    return secured
+      .filter(({ number, how }) => {
+        const stat = how === 'link' ? this.#undo.lstat(String(number)) : undefined;
+        return stat?.kind === 'file' && isRecent(stat, now);
+      })
+      .map(({ number }) => number);
   }
 
   #sign(node: SecuredNode, { operation, stat }: Found): SecuredNode {

@@ -7,6 +7,7 @@ import type { RecoverOptions } from '../recover.js';
 import { type RootPlace, scratchPath } from '../scratch.js';
 import type { RestoreStrategy, StrategyContext } from '../strategy.js';
 import { canonicalJson } from './canonical-json.js';
+import { chooseWholeSync } from './choose-whole-sync.js';
 import { IntentLog } from './intent-log.js';
 import type { ScratchDirectory, SessionScratch } from './session-scratch.js';
 import { strategyContext, withoutSkipped } from './strategy-context.js';
@@ -109,6 +110,7 @@ export class SessionRecovery {
       identity: intent.root,
       operations: withoutSkipped(intent.operations, new Set(history.committing?.skipped)),
       clock: this.#options.clock,
+      wholeSync: chooseWholeSync(this.#options, this.#place, this.#scratch.placement),
     });
   }
 

@@ -5,10 +5,11 @@ import type { TreeEntry } from '@holdfast/workspacestore';
 import { WorkspaceRestoreError } from '../errors.js';
 import type { NodeState, Operation } from '../operation.js';
 import type { RestoreSource } from '../source.js';
+import type { WholeSync } from '../whole-sync.js';
 import { ContentKeyHasher } from './content-key.js';
 import { pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';
-import { SyncPool } from './sync-pool.js';
+import { ManySyncs } from './sync-pool.js';
 
 /** Where a file is built: the directory and the name for it. */
 export type Placement = (operation: Operation) => { readonly dir: Dir; readonly name: Uint8Array | string };
@@ -16,6 +17,7 @@ export type Placement = (operation: Operation) => { readonly dir: Dir; readonly 
 export interface StageOptions {
   readonly source: RestoreSource;
   readonly signal: AbortSignal | undefined;
+  readonly wholeSync: WholeSync | undefined;
   pause(): Promise<void>;
   /** Told when a mode did not stick. */
   modesUnsupported(): void;
@@ -39,7 +41,7 @@ export async function stageFiles(
     entries.push(entryOf(operation, operation.after));
   }
   if (entries.length === 0) return;
-  const syncs = new SyncPool();
+  const syncs = new ManySyncs(entries.length, options.wholeSync);
   try {
     await options.source.fetch(
       entries,
@@ -53,10 +55,11 @@ export async function stageFiles(
       { signal: options.signal },
     );
   } finally {
-    await syncs.finish();
+    await syncs.drain();
   }
   const [missing] = wanted.values();
   if (missing !== undefined) throw unexpected(missing, 'the source did not deliver its content');
+  await syncs.finish();
 }
 
 async function stageFile(
@@ -64,7 +67,7 @@ async function stageFile(
   place: ReturnType<Placement>,
   chunks: AsyncIterable<Uint8Array>,
   options: StageOptions,
-  syncs: SyncPool,
+  syncs: ManySyncs,
 ): Promise<void> {
   const after = operation.after as NodeState;
   using file = place.dir.createFile(place.name, 0o600);
@@ -79,7 +82,7 @@ async function stageFile(
   if (hasher.size !== after.size) throw unexpected(operation, `${hasher.size} of ${after.size} bytes came`);
   if (hasher.key() !== after.content) throw unexpected(operation, 'its bytes do not have its content key');
   setMode(file, after.mode, options);
-  await syncs.add(() => file.syncLater());
+  await syncs.add(file);
 }
 
 /** Sets a mode and looks whether it stuck. */

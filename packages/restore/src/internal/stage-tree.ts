@@ -5,13 +5,14 @@ import type { LiveEntry, TreeEntry } from '@holdfast/workspacestore';
 import { WorkspaceRestoreError } from '../errors.js';
 import type { Operation } from '../operation.js';
 import type { PreparationContext } from '../strategy.js';
+import type { WholeSync } from '../whole-sync.js';
 import { contentKeyOf } from './content-key.js';
 import { compareKeys, depthOf, pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';
 import { RootWalker } from './root-walker.js';
 import { isUntouched } from './signature.js';
 import { setMode, stageFiles } from './stage-files.js';
-import { SyncPool } from './sync-pool.js';
+import { ManySyncs, SyncPool } from './sync-pool.js';
 
 /**
  * Builds a whole target tree in an empty directory, durably: what is unchanged from the live tree as clones or copies,
@@ -23,7 +24,7 @@ export async function stageTree(context: PreparationContext, staging: Dir): Prom
   const live = new Map(context.live.entries.map((entry) => [pathKey(entry.path), entry]));
   const directories = new Map<string, number>([['', context.target.rootMode]]);
   const fetched: Operation[] = [];
-  const syncs = new SyncPool();
+  const syncs = new ManySyncs(context.target.entries.length, context.wholeSync);
   try {
     for (const entry of context.target.entries) {
       await context.pause();
@@ -43,25 +44,36 @@ export async function stageTree(context: PreparationContext, staging: Dir): Prom
       }
     }
   } finally {
-    await syncs.finish();
+    await syncs.drain();
   }
   await stageFiles(fetched, ({ path }) => into.locate(pathKey(path)), {
     source: context.source,
     signal: context.signal,
+    wholeSync: syncs.atOnce ? later : undefined,
     pause: () => context.pause(),
     modesUnsupported: () => {
       noteModes(context);
     },
   });
-  await finishDirectories(context, into, directories);
+  await finishDirectories(context, into, directories, syncs.atOnce);
+  // One sync for everything that was built.
+  if (syncs.atOnce) await syncs.finish();
 }
+
+/** Leaves files to the sync that comes at the end. */
+const later: WholeSync = {
+  from: 0,
+  sync: async () => {
+    await Promise.resolve();
+  },
+};
 
 async function copyUnchanged(
   context: PreparationContext,
   walkers: { readonly into: RootWalker; readonly from: RootWalker },
   entry: TreeEntry,
   live: LiveEntry,
-  syncs: SyncPool,
+  syncs: ManySyncs,
 ): Promise<void> {
   const key = pathKey(entry.path);
   const source = walkers.from.locate(key);
@@ -77,13 +89,14 @@ async function copyUnchanged(
       noteModes(context);
     },
   });
-  await syncs.add(() => copy.syncLater());
+  await syncs.add(copy);
 }
 
 async function finishDirectories(
   context: PreparationContext,
   into: RootWalker,
   directories: ReadonlyMap<string, number>,
+  syncedLater: boolean,
 ): Promise<void> {
   const deepestFirst = [...directories].sort(([a], [b]) => depthOf(b) - depthOf(a) || compareKeys(a, b));
   const syncs = new SyncPool();
@@ -92,7 +105,7 @@ async function finishDirectories(
       await context.pause();
       const dir = into.directory(key);
       dir.chmod(mode);
-      await syncs.add(() => dir.syncLater());
+      if (!syncedLater) await syncs.add(() => dir.syncLater());
     }
   } finally {
     await syncs.finish();

@@ -5,6 +5,7 @@ import type { Operation } from '../operation.js';
 import type { RootIdentity } from '../restore-journal.js';
 import type { RootPlace } from '../scratch.js';
 import type { ScratchPlacement, StrategyContext } from '../strategy.js';
+import type { WholeSync } from '../whole-sync.js';
 
 export interface ContextParts {
   readonly place: RootPlace;
@@ -14,6 +15,7 @@ export interface ContextParts {
   readonly identity: RootIdentity;
   readonly operations: readonly Operation[];
   readonly clock: Clock;
+  readonly wholeSync: WholeSync | undefined;
 }
 
 /** Makes the context in which a strategy changes or undoes. Nothing in it is cancelled. */
@@ -31,6 +33,7 @@ export function strategyContext(parts: ContextParts): StrategyContext {
     scratch: parts.placement,
     operations: parts.operations,
     clock: parts.clock,
+    wholeSync: parts.wholeSync,
     pause: async () => {
       if (pacer.due) await pacer.rest();
     },

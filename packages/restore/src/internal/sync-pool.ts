@@ -1,3 +1,7 @@
+import type { Dir, File } from '@holdfast/durable';
+
+import type { WholeSync } from '../whole-sync.js';
+
 /** Keeps a bounded number of syncs under way; the first failure is thrown by the next call. */
 export class SyncPool {
   readonly #limit: number;
@@ -30,5 +34,35 @@ export class SyncPool {
 
   #throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
+  }
+}
+
+/** Syncs files and directories one by one, or all of them at the end with one whole sync when there are many. */
+export class ManySyncs {
+  readonly #whole: WholeSync | undefined;
+  readonly #pool = new SyncPool();
+
+  constructor(expected: number, wholeSync: WholeSync | undefined) {
+    this.#whole = wholeSync !== undefined && expected >= wholeSync.from ? wholeSync : undefined;
+  }
+
+  /** Whether one sync at the end stands for all. */
+  get atOnce(): boolean {
+    return this.#whole !== undefined;
+  }
+
+  async add(node: Dir | File): Promise<void> {
+    if (this.#whole === undefined) await this.#pool.add(() => node.syncLater());
+  }
+
+  /** Waits for the syncs that are under way; what failed otherwise has no use for more. */
+  async drain(): Promise<void> {
+    await this.#pool.finish();
+  }
+
+  /** Everything that was added is durable when this resolves. */
+  async finish(): Promise<void> {
+    await this.drain();
+    await this.#whole?.sync();
   }
 }

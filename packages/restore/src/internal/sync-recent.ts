@@ -1,4 +1,5 @@
 import type { Dir, File } from '@holdfast/durable';
+import type { LiveEntry } from '@holdfast/workspacestore';
 
 import { WorkspaceRestoreError } from '../errors.js';
 import type { PreparationContext } from '../strategy.js';
@@ -9,20 +10,29 @@ import { isRecent } from './signature.js';
 import { SyncPool } from './sync-pool.js';
 
 /**
- * Makes entries durable that stay as they are but are so young that nobody may have synced them: the new tree is promised
- * as a whole. What vanished meanwhile is not ours to keep.
+ * Entries that stay as they are but are so young that nobody may have synced them. The new tree is promised as a whole, so
+ * they have to be durable too.
  */
-export async function syncRecentlyKept(context: PreparationContext, walker: RootWalker): Promise<void> {
+export function recentlyKept(context: PreparationContext): readonly LiveEntry[] {
   const now = context.clock.now();
   const changing = new Set<string>();
   for (const { action, path } of context.operations) if (action !== 'chmod') changing.add(pathKey(path));
+  const recent = context.live.entries.filter(({ signature }) => isRecent(signature, now));
+  return changing.size === 0 ? recent : recent.filter(({ path }) => !changing.has(pathKey(path)));
+}
+
+/** Makes kept entries durable. What vanished meanwhile is not ours to keep. */
+export async function syncKept(
+  context: PreparationContext,
+  walker: RootWalker,
+  kept: readonly LiveEntry[],
+): Promise<void> {
   const directories = new Set<string>();
   const syncs = new KeptSyncs(context);
   try {
-    for (const { path, kind, signature } of context.live.entries) {
+    for (const { path, kind } of kept) {
       await context.pause();
       const key = pathKey(path);
-      if (changing.has(key) || !isRecent(signature, now)) continue;
       directories.add(parentKey(key));
       if (kind === 'directory') directories.add(key);
       if (kind === 'file') await syncFile(walker, key, syncs);

@@ -265,8 +265,15 @@ export class OperationUndoer {
       const dir = this.#walker.directory(key);
       const mode = this.#modes.get(key);
       if (mode !== undefined && (dir.stat().mode & 0o7777) !== mode) dir.chmod(mode);
-      await dir.syncLater();
+      if (!this.#atOnce) await dir.syncLater();
     }
+    if (this.#atOnce) await this.#context.wholeSync?.sync();
+  }
+
+  /** Whether one sync at the end stands for all. */
+  get #atOnce(): boolean {
+    const { wholeSync, operations } = this.#context;
+    return wholeSync !== undefined && operations.length >= wholeSync.from;
   }
 }
 

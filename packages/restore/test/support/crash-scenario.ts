@@ -18,6 +18,7 @@ import {
   reconcile,
   recover,
   sweepScratch,
+  type WholeSync,
 } from '@holdfast/restore';
 import { MemorySource } from '@holdfast/restore/testing';
 import type { Ref } from '@holdfast/workspacestore';
@@ -43,6 +44,8 @@ export interface CrashCase {
   readonly failVerification?: boolean | undefined;
   /** Crashes only from the first change of the root on; everything before is done and durable. */
   readonly late?: boolean | undefined;
+  /** Syncs the whole disk instead of single files and directories; calls with these numbers, from 1, are left out. */
+  readonly wholeSync?: { readonly leaveOut?: readonly number[] } | undefined;
   /** A protocol mistake: tells the journal at this step already. */
   readonly earlyAck?: { readonly step: RestoreStep; readonly promise: Promised } | undefined;
 }
@@ -81,6 +84,7 @@ export function crashScenario(item: CrashCase): CrashScenario<Promised> {
       prune: item.prune ?? 'exact',
       restoreId: '0123456789abcdef0123456789abcdef',
       clock: clockOf(item),
+      wholeSync: wholeSyncOf(fileSystem, item),
       journal: {
         prepare: () => Buffer.from('event'),
         started: () => acked(() => tell('started'), 1),
@@ -139,7 +143,12 @@ export function crashScenario(item: CrashCase): CrashScenario<Promised> {
     recover: async (fileSystem, context) => {
       const clock = clockOf(item);
       const settled = new Set<string>();
-      await recover(root, { isAlive: () => 'dead', fileSystem, clock });
+      await recover(root, {
+        isAlive: () => 'dead',
+        fileSystem,
+        clock,
+        wholeSync: wholeSyncOf(fileSystem, item),
+      });
       for (const outcome of readOutcomes(root, { fileSystem })) {
         const open = context.acked.at(-1) === 'started';
         if (open) context.ack(outcome.phase === 'committed' ? 'restored' : 'aborted');
@@ -162,6 +171,19 @@ export function crashScenario(item: CrashCase): CrashScenario<Promised> {
         Object.keys(readTree(fileSystem, base)).filter((path) => !path.startsWith('root')),
         [],
       );
+    },
+  };
+}
+
+function wholeSyncOf(fileSystem: ModelFileSystem, item: CrashCase): WholeSync | false {
+  if (item.wholeSync === undefined) return false;
+  let calls = 0;
+  return {
+    from: 0,
+    sync: async () => {
+      calls += 1;
+      if (item.wholeSync?.leaveOut?.includes(calls) !== true) fileSystem.settle();
+      await Promise.resolve();
     },
   };
 }
