@@ -1,4 +1,4 @@
-import { type ErrorFields, HoldfastError, isHoldfastError, type JsonValue, quote } from '@holdfast/base';
+import { type ErrorFields, HoldfastError, type JsonValue, quote } from '@holdfast/base';
 
 /** Options of the errors that wrap something. */
 export interface LedgerErrorOptions {
@@ -194,9 +194,4 @@ export class JournalCorruptError extends HoldfastError {
       fields: { subject, problem, seq: options.seq } satisfies ErrorFields,
     });
   }
-}
-
-/** Tells whether `error` belongs to this package's family, so that it must not be wrapped again. */
-export function isJournalFamily(error: unknown): error is HoldfastError {
-  return isHoldfastError(error) && error.code.startsWith('JOURNAL_');
 }

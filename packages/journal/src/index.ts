@@ -85,6 +85,7 @@ export {
   type SequenceRange,
   type SessionFold,
 } from './fold.js';
+export { isJournalError, type JournalError, type JournalErrorCode } from './journal-error.js';
 export type { CheckpointInfo, NeededRef } from './journal-queries.js';
 export type {
   EventsOptions,

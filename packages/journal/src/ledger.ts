@@ -13,7 +13,6 @@ import {
 
 import type { LedgerDriver, LedgerRange, LedgerRecord, LedgerSupports } from './driver.js';
 import {
-  isJournalFamily,
   JournalCorruptError,
   LedgerBackendError,
   LedgerClosedError,
@@ -21,6 +20,7 @@ import {
   LedgerRecordTooLargeError,
 } from './errors.js';
 import { settleAppend } from './internal/settle-append.js';
+import { isJournalError } from './journal-error.js';
 
 export interface LedgerOptions {
   /** Used only for polling where the driver cannot wait for changes. Default: the platform's clock. */
@@ -325,7 +325,7 @@ export class Ledger implements AsyncDisposable {
 
   /** Facts pass as they are; what a driver threw that is none becomes one class. */
   #wrapped(operation: string, name: string | undefined, mutation: boolean, error: unknown): unknown {
-    if (isJournalFamily(error) || InvalidNameError.is(error)) return error;
+    if (isJournalError(error) || InvalidNameError.is(error)) return error;
     const { retryable } = (error ?? {}) as { retryable?: unknown };
     return new LedgerBackendError(operation, name, { cause: error, mutation, retryable: retryable === true });
   }

@@ -8,13 +8,13 @@ import {
 } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 import type { Lease, LeaseOwner, Leaser } from '@holdfast/lease';
-
-import { isJournalFamily } from './errors.js';
+import { guardLedgers } from './internal/guarded-ledgers.js';
 import { parseJsonText } from './internal/json-text.js';
 import { readRefsNote } from './internal/note-keeper.js';
 import { openJournal } from './internal/open-journal.js';
 import { bodyPrefix } from './internal/prepare-record.js';
 import { isObject } from './internal/schema.js';
+import { isJournalError } from './journal-error.js';
 import type { JournalCallOptions } from './journal-reading.js';
 import { JournalClosedError, SessionExistsError, SessionNotFoundError } from './session-errors.js';
 import { newSessionId, parseSessionId } from './session-id.js';
@@ -46,6 +46,11 @@ export interface OpenSessionOptions extends JournalCallOptions {
   readonly owner?: LeaseOwner | undefined;
   /** `true`: waits for the present holder. Default `false`: `LeaseHeldError`. */
   readonly wait?: boolean | undefined;
+  /**
+   * `true`: takes the journal as it is, although its `refs` note is missing, damaged, or says that more was acknowledged.
+   * The whole journal is read and checked first, and the note is made anew from it. What was lost stays lost.
+   */
+  readonly adopt?: boolean | undefined;
 }
 
 /** Creates, opens, lists and deletes sessions. Ledgers, leaser and blobs belong to the caller, who closes them. */
@@ -59,7 +64,7 @@ export class SessionStore implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   private constructor(parts: SessionStoreParts) {
-    this.#ledgers = parts.ledgers;
+    this.#ledgers = guardLedgers(parts.ledgers);
     this.#leaser = parts.leaser;
     this.#blobs = parts.blobs;
     this.#clock = parts.clock ?? systemClock;
@@ -222,10 +227,10 @@ export class SessionStore implements AsyncDisposable {
     options: CreateSessionOptions & OpenSessionOptions,
     wait: boolean,
   ): Promise<SessionJournal> {
-    const { owner, signal, title } = options;
+    const { owner, signal, title, adopt } = options;
     const lease = await this.#leaser.acquire(sessionLeaseName(id), { wait, signal, owner });
     try {
-      return await this.#openUnder(lease, id, mode, { owner, signal, title });
+      return await this.#openUnder(lease, id, mode, { owner, signal, title, adopt });
     } catch (error) {
       await lease.release().catch(() => undefined);
       throw error;
@@ -236,7 +241,7 @@ export class SessionStore implements AsyncDisposable {
     lease: Lease,
     sessionId: string,
     mode: 'create' | 'open',
-    options: CreateSessionOptions,
+    options: CreateSessionOptions & OpenSessionOptions,
   ): Promise<SessionJournal> {
     const { owner, signal, title } = options;
     const ledger = await this.#ledgers.open(sessionId, { create: mode === 'create', signal });
@@ -244,6 +249,7 @@ export class SessionStore implements AsyncDisposable {
       const journal: SessionJournal = await openJournal({
         sessionId,
         mode,
+        adopt: options.adopt ?? false,
         title,
         owner,
         ledger,
@@ -292,7 +298,7 @@ export class SessionStore implements AsyncDisposable {
       throwIfAborted(signal);
       // A creation that did not get as far as the first record left no session.
       if (SessionNotFoundError.is(error)) return undefined;
-      if (!isJournalFamily(error)) throw error;
+      if (!isJournalError(error)) throw error;
       return unreadable(id, error.code);
     }
   }

@@ -356,6 +356,38 @@ describe('notes', () => {
     await (await store.open(id)).close();
   });
 
+  it('can be given up on purpose: the journal is read whole and taken as it is', async () => {
+    const world = new World();
+    const store = await world.store();
+    const journal = await store.create({ id });
+    await journal.append({ type: 'WorkspaceCheckpointed', body: checkpointBody(refOf(1)) });
+    for (let index = 0; index < 5; index += 1) await journal.append({ type: 'note', body: index });
+    await journal.append({ type: 'WorkspaceCheckpointed', body: checkpointBody(refOf(2)) });
+    await journal.close();
+    const key = `${id}/refs`;
+    const note = world.storage.notes.get(key) as Uint8Array;
+    const lost = world.stored(id).splice(6);
+    const damages: readonly (() => void)[] = [
+      () => world.storage.notes.set(key, note),
+      () => world.storage.notes.set(key, note.slice(0, 50)),
+      () => world.storage.notes.delete(key),
+    ];
+    for (const damage of damages) {
+      damage();
+      expect(JournalCorruptError.is(await failureOf(store.open(id)))).toBe(true);
+      const adopted = await store.open(id, { adopt: true });
+      expect((await eventsOf(adopted)).length).toBe(5);
+      await adopted.close();
+      expect(await collect(store.refs(id))).toEqual([refOf(1)]);
+      await (await store.open(id)).close();
+    }
+    // What is damaged inside is not adopted.
+    const record = world.stored(id)[2] as Uint8Array;
+    record[99] = (record[99] as number) ^ 1;
+    expect(JournalCorruptError.is(await failureOf(store.open(id, { adopt: true })))).toBe(true);
+    expect(lost.length).toBeGreaterThan(0);
+  });
+
   it('of a session whose creation was interrupted do not stand in its way', async () => {
     const world = new World();
     const store = await world.store();
@@ -405,7 +437,10 @@ describe('notes', () => {
     const journal = await store.create({ id });
     broken = true;
     const checkpoint = { type: 'WorkspaceCheckpointed', id: 'c', body: checkpointBody(refOf(1)) } as const;
-    await expect(journal.append(checkpoint)).rejects.toThrow('disk full');
+    expect(await failureOf(journal.append(checkpoint))).toMatchObject({
+      code: 'JOURNAL_BACKEND',
+      operation: 'write note',
+    });
     let acknowledged = 0;
     for (; acknowledged < 40; acknowledged += 1) {
       try {

@@ -165,15 +165,15 @@ class LevelSessionLedgers implements SessionLedgers {
   /**
    * 1. Directories. 2. Checksums of the tables, which the engine takes on trust. 3. The database, which takes the
    * engine's lock. 4. The owner note, for whom the lock keeps out.
-   * A database is made only for a session that never acknowledged a record: what is missing otherwise is damage.
+   * A database is made only where none has been: the engine would clear away what is left of a damaged one.
    */
   async #start(sessionId: string, create: boolean): Promise<OpenSession> {
     const directories = this.#directories;
     if (!create && !directories.exists(sessionId)) throw new SessionNotFoundError(sessionId);
     if (create) await wrapped('open', () => directories.make(sessionId));
+    else await wrapped('open', () => directories.tidy(sessionId));
     const note = await wrapped('open', () => directories.readNote(sessionId, 'refs'));
-    const empty = note === undefined || decodeRefsNote(sessionId, note).tip === 0;
-    if (empty && !create) await wrapped('open', () => directories.make(sessionId));
+    const empty = saysEmpty(sessionId, note) && !directories.hasData(sessionId);
     await this.#checkTables(sessionId);
     const database = this.#database(sessionId);
     await this.#openDatabase(sessionId, database, empty);
@@ -289,6 +289,16 @@ class LevelSessionLedgers implements SessionLedgers {
     } finally {
       if (this.#turns.get(sessionId) === settled) this.#turns.delete(sessionId);
     }
+  }
+}
+
+/** Whether no record was ever acknowledged. A note that cannot be read does not say so; who opens the journal reports it. */
+function saysEmpty(sessionId: string, note: Uint8Array | undefined): boolean {
+  if (note === undefined) return true;
+  try {
+    return decodeRefsNote(sessionId, note).tip === 0;
+  } catch {
+    return false;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import {
@@ -166,6 +166,28 @@ describe('level session ledgers', () => {
       expect(JournalCorruptError.is(error)).toBe(true);
       expect(SessionNotFoundError.is(await failureOf(store.create({ id })))).toBe(false);
     }
+    await ledgers.close();
+  });
+
+  it('keep what is left of a damaged session until somebody adopts it', async () => {
+    const directory = temporaryDirectory();
+    const ledgers = await openLevelLedgers(directory);
+    const store = await SessionStore.open(memorySessionParts({ ledgers }));
+    const journal = await store.create({ id });
+    for (let index = 0; index < 3; index += 1) await journal.append({ type: 'note', body: index });
+    await journal.close();
+    writeFileSync(join(directory, id, 'refs'), 'broken');
+    expect(JournalCorruptError.is(await failureOf(store.open(id)))).toBe(true);
+    rmSync(join(directory, id, 'refs'));
+    expect(JournalCorruptError.is(await failureOf(store.open(id)))).toBe(true);
+    const current = readFileSync(join(directory, id, 'ledger', 'CURRENT'));
+    rmSync(join(directory, id, 'ledger', 'CURRENT'));
+    expect(JournalCorruptError.is(await failureOf(store.open(id, { adopt: true })))).toBe(true);
+    writeFileSync(join(directory, id, 'ledger', 'CURRENT'), current);
+    const adopted = await store.open(id, { adopt: true });
+    expect(adopted.fold.events).toBe(3);
+    await adopted.close();
+    await (await store.open(id)).close();
     await ledgers.close();
   });
 

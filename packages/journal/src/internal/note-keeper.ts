@@ -28,6 +28,7 @@ export class NoteKeeper {
   #behind = 0;
   #timer: Disposable | undefined;
   #summary = '';
+  #replaceAnything: boolean;
 
   constructor(facts: {
     readonly notes: SessionNotes;
@@ -38,6 +39,8 @@ export class NoteKeeper {
     readonly position: () => JournalPosition;
     /** Called when a flush is due by time; must run `flush` between two commits. */
     readonly flushSoon: () => void;
+    /** The first write does not look at what is there: it may be damaged. */
+    readonly adopt: boolean;
   }) {
     this.#notes = facts.notes;
     this.#sessionId = facts.sessionId;
@@ -46,6 +49,7 @@ export class NoteKeeper {
     this.#refs = new Set(facts.refs);
     this.#position = facts.position;
     this.#flushSoon = facts.flushSoon;
+    this.#replaceAnything = facts.adopt;
   }
 
   /** Makes the refs that are about to be used part of the note. */
@@ -103,7 +107,8 @@ export class NoteKeeper {
   async #write(): Promise<void> {
     this.stop();
     const { tip, digest } = this.#position();
-    const stored = await readRefsNote(this.#notes, this.#sessionId);
+    const stored = this.#replaceAnything ? undefined : await readRefsNote(this.#notes, this.#sessionId);
+    this.#replaceAnything = false;
     if (stored !== undefined && stored.epoch > this.#epoch) {
       throw new JournalFencedError(this.#sessionId, this.#epoch, stored.epoch);
     }

@@ -14,6 +14,7 @@ import { SessionJournal } from '../session-journal.js';
 import type { SessionNotes } from '../session-ledgers.js';
 import { journalLedgerName } from '../shared-session-ledgers.js';
 import { Committer, type WriterContext } from './committer.js';
+import { factOf, refsOf } from './facts.js';
 import { IdWindow } from './id-window.js';
 import type { JournalPosition } from './journal-position.js';
 import { loadPosition, replay } from './load-position.js';
@@ -27,6 +28,7 @@ const maxFenceAttempts = 64;
 export interface OpenJournalFacts {
   readonly sessionId: string;
   readonly mode: 'create' | 'open';
+  readonly adopt: boolean;
   readonly title: string | undefined;
   readonly owner: LeaseOwner | undefined;
   readonly ledger: Ledger;
@@ -42,7 +44,7 @@ export interface OpenJournalFacts {
 /**
  * Opens a journal for writing, under a lease that the caller holds.
  *
- * 1. Find where the journal stands, and compare with the highest acknowledged tip.
+ * 1. Find where the journal stands, and compare with the highest acknowledged tip; or read all of it, to adopt it.
  * 2. Refuse a lease whose epoch is not above the highest fence.
  * 3. Append a fence record at the present tip: from then on a predecessor conflicts for ever. A conflict means that the
  *    predecessor appended once more: read that and try again while the lease holds.
@@ -52,9 +54,11 @@ export async function openJournal(facts: OpenJournalFacts): Promise<SessionJourn
   const reader = new RecordReader(sessionId, ledger, blobs);
   const ids = new IdWindow();
   const context: WriterContext = { sessionId, ledger, blobs, lease, reader, ids };
-  const note = notes === undefined ? undefined : await readRefsNote(notes, sessionId, signal);
+  const note = notes === undefined || facts.adopt ? undefined : await readRefsNote(notes, sessionId, signal);
   const position = await loadPosition(reader, ids, signal);
-  const refs = notes === undefined ? [] : await checkRefsNote(note, reader, position, signal);
+  let refs: Iterable<string> = [];
+  if (facts.adopt) refs = await refsOfWholeJournal(reader, position.tip, signal);
+  else if (notes !== undefined) refs = await checkRefsNote(note, reader, position, signal);
   if (facts.mode === 'create' && position.tip > 0) throw new SessionExistsError(sessionId);
   if (facts.mode === 'open' && position.tip === 0) throw new SessionNotFoundError(sessionId);
   if (lease.epoch <= position.fold.fenceEpoch) {
@@ -73,6 +77,7 @@ export async function openJournal(facts: OpenJournalFacts): Promise<SessionJourn
       epoch: lease.epoch,
       clock,
       refs,
+      adopt: facts.adopt,
       position: () => committer.position,
       flushSoon: () => {
         // Best effort by time; the next append repeats it where it matters.
@@ -97,6 +102,20 @@ export async function openJournal(facts: OpenJournalFacts): Promise<SessionJourn
     onClosed: facts.onClosed,
   });
   return opened.journal;
+}
+
+/** Reads everything, which checks everything, and returns every ref that is named. */
+async function refsOfWholeJournal(
+  reader: RecordReader,
+  tip: number,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  const refs = new Set<string>();
+  for await (const record of reader.read({ from: 1, to: tip, signal })) {
+    const fact = factOf(await reader.resolve(record, signal));
+    for (const ref of fact === undefined ? [] : refsOf(fact)) refs.add(ref);
+  }
+  return refs;
 }
 
 function forwardLoss(lease: Lease, faults: AbortController): void {

@@ -17,6 +17,7 @@ import { tableProblem } from './table-check.js';
 export const ledgerDirectory = 'ledger';
 
 const tableName = /\.(?:ldb|sst)$/;
+const dataName = /\.(?:ldb|sst|log)$/;
 
 // Present from the moment a deletion was decided until its end, so that a half-deleted session is never taken for a
 // damaged one.
@@ -52,6 +53,20 @@ export class SessionDirectories implements Disposable {
       .filter((name) => isSessionId(name))
       .sort()
       .filter((id) => this.exists(id));
+  }
+
+  /** Tells whether the engine has ever kept records here: it has tables or a log. */
+  hasData(sessionId: string): boolean {
+    using dir = this.#openDir(sessionId);
+    if (dir?.lstat(ledgerDirectory)?.kind !== 'directory') return false;
+    using database = dir.openDir(ledgerDirectory);
+    return database.list().some((name) => dataName.test(new TextDecoder().decode(name)));
+  }
+
+  /** Sweeps what replaced notes may have left behind. */
+  async tidy(sessionId: string): Promise<void> {
+    using dir = this.#openDir(sessionId);
+    if (dir !== undefined) await sweepTemporaries(dir);
   }
 
   /** Makes the directories of a session, finishing a deletion that a crash interrupted. */
