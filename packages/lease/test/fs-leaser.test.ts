@@ -362,7 +362,30 @@ describe('a holder on the same host', () => {
 });
 
 describe('a claim', () => {
-  it('of a number that was used up and deleted meanwhile is given up', async () => {
+  it('whose number was used up and deleted since it listed is given up', async () => {
+    const [sleeper, busy] = [await world.view(), await world.view()];
+    await (await busy.leaser.acquire('a')).release();
+    const path = world.pathOf('a');
+    const before = world.text('a', 1);
+    const holder = await busy.leaser.acquire('a', { above: 4 });
+    // Back to the state that the sleeper lists, and forward again while it sleeps, before it makes its claim.
+    renameSync(join(path, '0000000000000005'), join(path, 'later'));
+    writeFileSync(join(path, '0000000000000001'), before);
+    const files: string[][] = [];
+    sleeper.disturb.before = (operation) => {
+      if (operation === 'createFile') {
+        rmSync(join(path, '0000000000000001'));
+        renameSync(join(path, 'later'), join(path, '0000000000000005'));
+      }
+      if (operation === 'readdir') files.push(world.files('a'));
+    };
+    await expect(sleeper.leaser.acquire('a')).rejects.toMatchObject({ code: 'LEASE_HELD', holderEpoch: 5 });
+    expect(files.some((names) => names.includes('0000000000000002'))).toBe(true);
+    await holder.check();
+    expect(world.files('a')).toEqual(['0000000000000005']);
+  });
+
+  it('whose temporary file was swept by later holders is given up', async () => {
     const [sleeper, busy] = [await world.view(), await world.view()];
     await (await busy.leaser.acquire('a')).release();
     const [reached, goOn] = [latch(), latch()];
