@@ -169,10 +169,13 @@ it('two processes and one exclusive root: the second learns who has it, and gets
   const child = spawn(process.execPath, [path.join(path.dirname(worker), 'holder.mjs'), place], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const ready = await new Promise<{ id: string }>((resolve) => {
+  const ready = await new Promise<{ id: string }>((resolve, reject) => {
     child.stdout.once('data', (chunk: Buffer) =>
       resolve(JSON.parse(chunk.toString('utf8')) as { id: string }),
     );
+    child.once('close', (code) => {
+      reject(new Error(`the holder ended with ${String(code)}`));
+    });
   });
   await using stack = await openDisk(place);
   const rig = stack.rig('exclusive');
