@@ -98,6 +98,8 @@ async function prepare(item, all) {
   writeFileSync(path.join(project, 'imports.mjs'), importProgram(specifiersOf(item.name)));
   const programs = ['imports.mjs'];
   const readme = item.files.includes('README.md') ? readPacked(item.tarball, 'README.md') : '';
+  const examples = await exampleProject(item, all, readme);
+  if (examples === undefined) return programs;
   for (const [index, example] of examplesOfMarkdown('README.md', readme).entries()) {
     const { outputText } = ts.transpileModule(example.code, {
       compilerOptions: {
@@ -106,13 +108,32 @@ async function prepare(item, all) {
         verbatimModuleSyntax: true,
       },
     });
-    const file = `example-${index + 1}.mjs`;
-    writeFileSync(path.join(project, file), outputText);
-    programs.push(file);
+    const file = path.join(examples, `example-${index + 1}.mjs`);
+    writeFileSync(file, outputText);
+    programs.push(path.relative(project, file));
   }
   const suites = path.join(directoryOf(item.name), 'test', 'node');
   if (existsSync(suites)) cpSync(suites, path.join(project, 'suites'), { recursive: true });
   return programs;
+}
+
+/**
+ * Where the examples of a README run: beside the package alone, or in a project with what its `npm install` line adds.
+ * @param {PackedPackage} item
+ * @param {readonly PackedPackage[]} all
+ * @param {string} readme
+ * @returns {Promise<string | undefined>} `undefined` when that could not be installed.
+ */
+async function exampleProject(item, all, readme) {
+  const project = projectOf(item.name);
+  const named = /^npm install (.+)$/m.exec(readme)?.[1]?.split(' ') ?? [];
+  const missing = named.filter((name) => !existsSync(path.join(project, 'node_modules', name)));
+  if (missing.length === 0) return project;
+  const wider = `${project}-examples`;
+  const wanted = all.filter(({ name }) => name === item.name || missing.includes(name));
+  const problem = await installProject(wider, wanted, all);
+  report(`${item.name}: installs with ${missing.join(', ')}`, problem);
+  return problem === undefined ? wider : undefined;
 }
 
 /**
