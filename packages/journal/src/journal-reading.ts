@@ -131,7 +131,7 @@ export abstract class JournalReading {
    */
   async verify(options: JournalCallOptions = {}): Promise<JournalVerification> {
     const { sessionId } = this.#source;
-    const replayed = new JournalPosition(sessionId);
+    const replayed = JournalPosition.beginningOf(sessionId);
     let offloaded = 0;
     for await (const record of this.#records(options)) {
       if (record.kind === 'index' && !equalJson(record.body, replayed.indexBody())) {
@@ -189,7 +189,7 @@ export abstract class JournalReading {
     this.#source.checkOpen();
     throwIfAborted(signal);
     const { reader } = this.#source;
-    const { lastIndex, lastIndexDigest, facts: tail } = this.#source.position().clone();
+    const { lastIndex, lastIndexDigest, facts: tail } = this.#source.position();
     if (lastIndex === 0) return tail;
     const newest = { previousIndex: lastIndex, previousDigest: lastIndexDigest };
     const { indexes, unread } = await indexesBack(reader, newest, 0, signal);

@@ -33,7 +33,8 @@ describe('journal vectors', () => {
     const { records, session } = vectors();
     let previous = createHash('sha256').update(`holdfast journal 1\n${session}`).digest('hex');
     for (const [index, record] of records.slice(0, 12).entries()) {
-      const [digest, text = ''] = [record.slice(0, 64), record.slice(65)];
+      const digest = record.slice(0, 64);
+      const text = record.slice(65);
       expect(record[64]).toBe('\n');
       expect(createHash('sha256').update(text).digest('hex')).toBe(digest);
       const members = JSON.parse(text) as Record<string, unknown>;

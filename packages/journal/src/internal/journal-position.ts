@@ -2,6 +2,7 @@ import type { JsonValue } from '@holdfast/base';
 
 import { emptyFold, type FoldInput, foldRecord, type SessionFold } from '../fold.js';
 import type { ResolvedRecord } from '../record.js';
+import { AppendList } from './append-list.js';
 import { type Fact, factOf } from './facts.js';
 import { genesisDigest } from './record-codec.js';
 
@@ -32,17 +33,33 @@ export class JournalPosition {
   fold: SessionFold = emptyFold;
   lastIndex = 0;
   lastIndexDigest = '';
-  ids: string[] = [];
-  facts: Fact[] = [];
   bytes = 0;
+  #ids: AppendList<string> = new AppendList();
+  #facts: AppendList<Fact> = new AppendList();
 
-  constructor(sessionId: string) {
-    this.digest = genesisDigest(sessionId);
+  private constructor(digest: string) {
+    this.digest = digest;
+  }
+
+  /** Where the journal of a session begins. */
+  static beginningOf(sessionId: string): JournalPosition {
+    return new JournalPosition(genesisDigest(sessionId));
+  }
+
+  /** Facts of the records after the last index record. */
+  get facts(): readonly Fact[] {
+    return this.#facts.toArray();
   }
 
   clone(): JournalPosition {
-    const copy = new JournalPosition('');
-    Object.assign(copy, this, { ids: [...this.ids], facts: [...this.facts] });
+    const copy = new JournalPosition(this.digest);
+    copy.tip = this.tip;
+    copy.fold = this.fold;
+    copy.lastIndex = this.lastIndex;
+    copy.lastIndexDigest = this.lastIndexDigest;
+    copy.bytes = this.bytes;
+    copy.#ids = this.#ids.copy();
+    copy.#facts = this.#facts.copy();
     return copy;
   }
 
@@ -54,19 +71,19 @@ export class JournalPosition {
     if (record.kind === 'index') {
       this.lastIndex = record.seq;
       this.lastIndexDigest = record.digest;
-      this.ids = [];
-      this.facts = [];
+      this.#ids = new AppendList();
+      this.#facts = new AppendList();
       this.bytes = 0;
       return;
     }
-    this.ids.push(record.id);
+    this.#ids.push(record.id);
     this.bytes += record.bytes;
     const fact = factOf(record);
-    if (fact !== undefined) this.facts.push(fact);
+    if (fact !== undefined) this.#facts.push(fact);
   }
 
   get indexDue(): boolean {
-    return this.ids.length >= indexEveryRecords || this.bytes >= indexEveryBytes;
+    return this.#ids.length >= indexEveryRecords || this.bytes >= indexEveryBytes;
   }
 
   /** The body of an index record that would come next. */
@@ -76,7 +93,7 @@ export class JournalPosition {
       previousIndex: this.lastIndex,
       previousDigest: this.lastIndexDigest,
       fold: this.fold,
-      ids: this.ids,
+      ids: this.#ids.toArray(),
       facts: this.facts,
     };
   }

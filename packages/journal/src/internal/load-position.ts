@@ -16,7 +16,7 @@ export async function loadPosition(
   ids: IdWindow,
   signal?: AbortSignal,
 ): Promise<JournalPosition> {
-  const position = new JournalPosition(reader.sessionId);
+  const position = JournalPosition.beginningOf(reader.sessionId);
   const tip = await reader.tip(signal);
   if (tip === 0) return position;
   const last = await reader.one(tip, signal);
