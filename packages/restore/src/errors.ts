@@ -79,12 +79,7 @@ export class WorkspaceRestoreError extends HoldfastError {
 }
 
 /** Why a directory cannot hold scratch. */
-export type ScratchProblem =
-  | 'mount-point'
-  | 'parent-not-writable'
-  | 'no-rename'
-  | 'filesystem-root'
-  | 'not-private';
+export type ScratchProblem = 'mount-point' | 'parent-not-writable' | 'filesystem-root' | 'not-private';
 
 /** A restore has no place beside the root for what it prepares. The option `scratch: 'inside'` may help. */
 export class ScratchUnavailableError extends HoldfastError {
@@ -109,7 +104,6 @@ export class ScratchUnavailableError extends HoldfastError {
 const problemText: Readonly<Record<ScratchProblem, string>> = {
   'mount-point': 'the root is a mount point, so nothing beside it is on its file system',
   'parent-not-writable': 'its parent directory cannot be written',
-  'no-rename': 'names in its parent directory cannot be renamed',
   'filesystem-root': 'the root of a file system has nothing beside it',
   'not-private': 'something else has the name of the scratch directory',
 };

@@ -5,6 +5,7 @@ import {
   type FileSystem,
   FileSystemError,
   nodeFileSystem,
+  type Stat,
 } from '@holdfast/durable';
 
 import { ScratchUnavailableError, WorkspaceRestoreError } from './errors.js';
@@ -164,20 +165,26 @@ export function scratchPath(root: string, placement: ScratchPlacement = 'sibling
   );
 }
 
-/** Opens a root's scratch directory; `undefined` when there is none. @throws ScratchUnavailableError `not-private`. */
-export function openScratch(place: RootPlace, placement: ScratchPlacement): Dir | undefined {
+/** Opens a root's scratch directory; `undefined` when there is none, or what has its name is not ours. */
+export function openOwnScratch(place: RootPlace, placement: ScratchPlacement): Dir | undefined {
   const [dir, name] = scratchAt(place, placement);
-  if (dir === undefined) return undefined;
+  if (dir === undefined || !isOwnDirectory(dir.lstat(name))) return undefined;
+  let scratch: Dir;
   try {
-    return dir.openDir(name);
+    scratch = dir.openDir(name);
   } catch (error) {
-    if (!FileSystemError.is(error)) throw error;
-    if (error.errno === 'ENOENT') return undefined;
-    if (error.errno === 'ENOTDIR' || error.errno === 'ELOOP') {
-      throw new ScratchUnavailableError(place.path, 'not-private', { cause: error });
-    }
+    if (FileSystemError.is(error) && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.errno)) return undefined;
     throw error;
   }
+  if (isOwnDirectory(scratch.stat())) return scratch;
+  scratch.close();
+  return undefined;
+}
+
+/** Whether a node is a directory that its owner, this user, alone can enter: all of scratch is. */
+export function isOwnDirectory(stat: Stat | undefined): boolean {
+  const user = process.geteuid?.();
+  return stat?.kind === 'directory' && (stat.mode & 0o077) === 0 && (user === undefined || stat.uid === user);
 }
 
 /**
@@ -193,9 +200,7 @@ export async function ensureScratch(place: RootPlace, placement: ScratchPlacemen
   } catch (error) {
     throw explainScratch(place, error);
   }
-  const stat = scratch.stat();
-  const user = process.geteuid?.();
-  if ((stat.mode & 0o077) !== 0 || (user !== undefined && stat.uid !== user)) {
+  if (!isOwnDirectory(scratch.stat())) {
     scratch.close();
     throw new ScratchUnavailableError(place.path, 'not-private');
   }

@@ -6,8 +6,8 @@ import { crashCases, generatedCase } from './support/crash-cases.js';
 import { crashScenario } from './support/crash-scenario.js';
 
 /** Disks after two crashes in a row that each case visits at most; `HOLDFAST_CRASH_STATES` raises it. */
-const doubleStates = Number(process.env['HOLDFAST_CRASH_STATES'] ?? 400);
-const generated = doubleStates > 400 ? 40 : 4;
+const doubleStates = Number(process.env['HOLDFAST_CRASH_STATES'] ?? 200);
+const generated = doubleStates > 200 ? 40 : 3;
 const firstSeed = Number(process.env['HOLDFAST_SEED'] ?? 1);
 const time = { timeout: 3_600_000 };
 
@@ -23,12 +23,12 @@ for (const [label, strategy] of Object.entries(strategies)) {
       });
 
       it(`leaves old or new when the recovery crashes too: ${name}`, time, async () => {
-        const whole = { crashes: 2, maxStates: doubleStates / 4, recoverySamples: 8 };
+        const whole = { crashes: 2, maxStates: doubleStates / 2, recoverySamples: 8 };
         await exploreCrashes(crashScenario({ ...item, strategy }), whole);
         // Most of what can go wrong is in the change itself: all of its moments, whatever the limit.
         const late = {
           crashes: 2,
-          maxStates: doubleStates * 25,
+          maxStates: Math.max(12_000, doubleStates),
           recoverySamples: 4,
           recoveryExhaustiveUpTo: 2,
         };

@@ -321,6 +321,15 @@ describe('scratch', () => {
     expect(readdirSync(b.root).sort()).toEqual(['a', 'gone']);
   });
 
+  it('inside refuses a target that has its name', async () => {
+    const b = bench();
+    changed(b);
+    const ref = b.source.define({ '.holdfast-scratch/x': { kind: 'file', content: 'x' } });
+    const error = await b.restore(ref, { scratch: 'inside' }).catch((caught: unknown) => caught);
+    expect(findCause(error, RestoreTargetError)?.rule).toBe('reserved');
+    expect(readdirSync(b.root).sort()).toEqual(['a', 'fresh']);
+  });
+
   it('is refused when somebody planted something under its name', async () => {
     const plants: readonly ((path: string, base: string) => void)[] = [
       (path) => {

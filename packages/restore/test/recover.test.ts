@@ -16,6 +16,7 @@ import { join } from 'node:path';
 
 import { findCause, type JsonValue } from '@holdfast/base';
 import {
+  insideScratchName,
   type RecoverOptions,
   type RecoveryResult,
   type RestoreIntent,
@@ -313,7 +314,7 @@ describe('an intent that cannot be used', () => {
       const b = bench();
       mkdirSync(b.root);
       writeFileSync(join(b.root, 'a'), 'a');
-      mkdirSync(join(scratchPath(b.root), 'session-1'), { recursive: true });
+      mkdirSync(join(scratchPath(b.root), 'session-1'), { recursive: true, mode: 0o700 });
       chmodSync(scratchPath(b.root), 0o700);
       writeFileSync(join(scratchPath(b.root), 'session-1/intent'), plant);
       expect(await recover(b.root, dead)).toEqual({ action: 'quarantined' });
@@ -417,10 +418,13 @@ describe('what is planted beside a root', () => {
     mkdirSync(join(b.base, '.root.backup'));
     writeFileSync(join(b.base, '.root.backup/fake'), 'fake');
     mkdirSync(join(b.base, '.root.staging'));
-    expect(await recover(b.root, dead)).toEqual({ action: 'quarantined' });
+    mkdirSync(join(scratch, 'session-3'), { mode: 0o700 });
+    writeFileSync(join(scratch, 'session-3/letter'), 'letter');
+    expect(await recover(b.root, dead)).toEqual({ action: 'none' });
     await sweepScratch(b.root, { settled: () => true });
     expect(readFileSync(join(b.base, 'outside/f'), 'utf8')).toBe('f');
-    expect(readFileSync(join(scratch, 'quarantine-1/strange'), 'utf8')).toBe('strange');
+    expect(readFileSync(join(scratch, 'session-2/strange'), 'utf8')).toBe('strange');
+    expect(readFileSync(join(scratch, 'session-3/letter'), 'utf8')).toBe('letter');
     expect(readdirSync(join(b.base, '.root.backup'))).toEqual(['fake']);
     expect(existsSync(join(b.base, '.root.staging'))).toBe(true);
   });
@@ -438,11 +442,17 @@ describe('what is planted beside a root', () => {
     expect(b.state()).toBe('old');
   });
 
-  it('makes scratch unusable when it is no directory', async () => {
+  it('is left alone when it has the name of the scratch and is a file, or open to others', async () => {
     const b = bench();
     mkdirSync(b.root);
     writeFileSync(scratchPath(b.root), '');
-    await expect(recover(b.root, dead)).rejects.toMatchObject({ code: 'RESTORE_SCRATCH_UNAVAILABLE' });
+    const inside = join(b.root, insideScratchName);
+    mkdirSync(join(inside, 'notes/empty'), { recursive: true, mode: 0o755 });
+    writeFileSync(join(inside, 'notes/file'), 'mine');
+    expect(await recover(b.root, dead)).toEqual({ action: 'none' });
+    await sweepScratch(b.root, { settled: () => true });
+    expect(readFileSync(scratchPath(b.root), 'utf8')).toBe('');
+    expect(readdirSync(join(inside, 'notes')).sort()).toEqual(['empty', 'file']);
   });
 });
 
@@ -450,7 +460,7 @@ describe('scratch that never got an intent', () => {
   it('is cleaned away', async () => {
     const b = bench();
     mkdirSync(b.root);
-    mkdirSync(join(scratchPath(b.root), 'session-1/work'), { recursive: true });
+    mkdirSync(join(scratchPath(b.root), 'session-1/work'), { recursive: true, mode: 0o700 });
     writeFileSync(join(scratchPath(b.root), 'session-1/.holdfast-tmp-0a-0123456789abcdef'), 'torn');
     expect(await recover(b.root, dead)).toEqual({ action: 'cleaned' });
     expect(readdirSync(b.base)).toEqual(['root']);

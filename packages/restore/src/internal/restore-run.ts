@@ -12,7 +12,7 @@ import { isEmptyPlan, planDigest, planRestore } from '../plan-restore.js';
 import { scanLive } from '../preview-restore.js';
 import type { RestoreReceipt } from '../receipt.js';
 import type { RestoreStarted } from '../restore-journal.js';
-import { refuseCollisions } from './check-folding.js';
+import { refuseCollisions, refuseReserved } from './check-target.js';
 import { IntentLog } from './intent-log.js';
 import { lateSkips, makeReceipt } from './make-receipt.js';
 import { refuseOpenRestores } from './open-restores.js';
@@ -78,6 +78,7 @@ async function makeReady(run: RunState, scratch: ScratchDirectory, session: Sess
   await session.removeWork(run.restoreId);
   try {
     refuseCollisions(session.dir, run.detail.target, run.restoreId);
+    if (run.placement === 'inside') refuseReserved(run.detail.target);
   } catch (error) {
     if (!RestoreTargetError.is(error)) throw error;
     throw new WorkspaceRestoreError('invalid-ref', 'its tree cannot be restored here', {

@@ -56,7 +56,10 @@ export class SessionRecovery {
   async #withoutIntent(session: SessionScratch): Promise<RecoveryResult> {
     const swept = await session.sweep(this.#options.clock);
     const hadWork = session.removeEmptyWork();
-    if (!session.isIdle) return await this.#setAside(undefined);
+    if (!session.isIdle) {
+      // Without the names that ours have it is somebody's directory, not what a restore left.
+      return session.hasTraces ? await this.#setAside(undefined) : { action: 'none' };
+    }
     if (!swept && !hadWork) return { action: 'none' };
     if (this.#place.root !== undefined) this.#scratch.removeIfEmpty(this.#name);
     return { action: 'cleaned' };

@@ -10,7 +10,8 @@ import {
 import {
   ensureScratch,
   insideScratchName,
-  openScratch,
+  isOwnDirectory,
+  openOwnScratch,
   type RootPlace,
   siblingScratchName,
 } from '../scratch.js';
@@ -54,9 +55,12 @@ export class ScratchDirectory implements Disposable {
     this.#name = inside ? Buffer.from(insideScratchName) : siblingScratchName(place.name);
   }
 
-  /** `undefined` when there is none. */
+  /**
+   * `undefined` when there is none. What has the name and is not a private directory of this user was made by somebody
+   * else: it is not ours to look into, let alone to clean.
+   */
   static open(place: RootPlace, placement: ScratchPlacement): ScratchDirectory | undefined {
-    const dir = openScratch(place, placement);
+    const dir = openOwnScratch(place, placement);
     return dir === undefined ? undefined : new ScratchDirectory(place, placement, dir);
   }
 
@@ -65,12 +69,12 @@ export class ScratchDirectory implements Disposable {
     return new ScratchDirectory(place, placement, await ensureScratch(place, placement));
   }
 
-  /** The sessions that have a directory here, in order. */
+  /** The sessions that have a directory here, in order: private directories of this user, as ours always are. */
   sessions(): readonly string[] {
     return this.dir
       .list()
       .map((name) => Buffer.from(name).toString('latin1'))
-      .filter((name) => isSessionName(name) && this.dir.lstat(name)?.kind === 'directory')
+      .filter((name) => isSessionName(name) && isOwnDirectory(this.dir.lstat(name)))
       .sort();
   }
 
@@ -176,6 +180,11 @@ export class SessionScratch implements Disposable {
   async sweep(clock: Clock): Promise<boolean> {
     const { removed } = await sweepTemporaries(this.dir, { isLive: () => false, clock });
     return removed > 0;
+  }
+
+  /** Whether a restore has been at work here. */
+  get hasTraces(): boolean {
+    return [workName, ownerName, intentName].some((name) => this.dir.lstat(name) !== undefined);
   }
 
   /** Whether there is nothing but the record of the owner. */

@@ -2,7 +2,9 @@ import type { Dir } from '@holdfast/durable';
 import type { Tree } from '@holdfast/workspacestore';
 
 import { RestoreTargetError } from '../errors.js';
+import { insideScratchName } from '../scratch.js';
 import { foldingCollisions } from '../validate-target.js';
+import { pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';
 
 /**
@@ -30,4 +32,14 @@ function folds(scratch: Dir, restoreId: string): boolean {
   } finally {
     scratch.unlink(probe);
   }
+}
+
+/**
+ * Refuses a target that has something where scratch is, inside the root.
+ * @throws RestoreTargetError `reserved`.
+ */
+export function refuseReserved(target: Tree): void {
+  const taken = target.entries.some(({ path }) => pathKey(path) === insideScratchName);
+  if (!taken) return;
+  throw new RestoreTargetError('reserved', insideScratchName, 'scratch inside the root has this name');
 }
