@@ -16,6 +16,7 @@ import { refuseCollisions, refuseReserved } from './check-target.js';
 import { IntentLog } from './intent-log.js';
 import { lateSkips, makeReceipt } from './make-receipt.js';
 import { refuseOpenRestores } from './open-restores.js';
+import { proveUndo } from './prove-undo.js';
 import { RestoreEnding } from './restore-ending.js';
 import type { RunState } from './run-state.js';
 import { ScratchDirectory, type SessionScratch } from './session-scratch.js';
@@ -24,7 +25,8 @@ import { verifyTouched } from './verify-result.js';
 /**
  * Runs one restore from its plan to its receipt.
  *
- * 1. Make scratch and see that it can serve; choose the strategy. Only scratch is written.
+ * 1. Make scratch and see that it can serve; choose the strategy; read back what will be destroyed. Only scratch is
+ *    written.
  * 2. Append `restore-started` to the journal.
  * 3. Write the intent.
  * 4. Stage; record `prepared`.
@@ -89,6 +91,7 @@ async function makeReady(run: RunState, scratch: ScratchDirectory, session: Sess
   const work = session.openWork();
   try {
     await chooseStrategy(run, work);
+    await proveUndo(run);
     throwIfAborted(options.signal);
     return work;
   } catch (error) {

@@ -1,0 +1,38 @@
+import type { TreeEntry } from '@holdfast/workspacestore';
+
+import { WorkspaceRestoreError } from '../errors.js';
+import type { RunState } from './run-state.js';
+
+/**
+ * Reads back from the store what the restore is about to destroy. A safety checkpoint of content that the store had
+ * already reads nothing and writes nothing: were the stored copy damaged, this restore would remove the last good one.
+ * @throws WorkspaceRestoreError `safety-failed`; nothing was touched.
+ */
+export async function proveUndo(run: RunState): Promise<void> {
+  const { safetyRef, signal } = run.options;
+  if (safetyRef === undefined) return;
+  const doomed = new Map<string, TreeEntry>();
+  for (const { path, before } of run.detail.operations) {
+    if (before?.kind !== 'file' || before.content === undefined || before.size === 0) continue;
+    const { content, mode, size } = before;
+    doomed.set(content, { path, kind: 'file', mode: mode & 0o777, size, content });
+  }
+  if (doomed.size === 0) return;
+  try {
+    await run.source.openTree(safetyRef, { signal });
+    await run.source.fetch(
+      [...doomed.values()],
+      async (_entry, chunks) => {
+        for await (const _chunk of chunks);
+      },
+      { signal },
+    );
+  } catch (error) {
+    if (signal?.aborted === true) throw signal.reason;
+    throw new WorkspaceRestoreError(
+      'safety-failed',
+      'the safety checkpoint cannot be read back, so this restore could not be undone; verify the store, or turn safety off to give up the undo',
+      { ...run.facts(), cause: error },
+    );
+  }
+}
