@@ -271,6 +271,35 @@ describe('only what differs is written', () => {
   });
 });
 
+describe('a damaged copy of what is about to be overwritten', () => {
+  it('keeps a restore from removing the last good one', async () => {
+    write('a', `first ${'x'.repeat(5000)}`);
+    await snapshot();
+    const archives = filesBelow(join(home, 'blobs')).filter((file) => file.includes('+archives'));
+    write('a', 'second');
+    const { ref: second } = await snapshot();
+    write('a', `first ${'x'.repeat(5000)}`);
+    for (const file of archives) {
+      // An archive is a tar: `meta` first, then the frames of file content. One bit in the middle of the first frame.
+      const bytes = fs.readFileSync(file);
+      const sizeAt = (header: number): number =>
+        Number.parseInt(bytes.toString('latin1', header + 124, header + 135), 8);
+      const frame = 512 + Math.ceil(sizeAt(0) / 512) * 512;
+      const middle = frame + 512 + Math.floor(sizeAt(frame) / 2);
+      bytes[middle] = (bytes[middle] as number) ^ 1;
+      fs.chmodSync(file, 0o600);
+      fs.writeFileSync(file, bytes);
+    }
+    const before = treeRows(root);
+    const refused = await holdfast(['restore', second, root, '--home', home, '--json']);
+    expect(refused.status).toBe(1);
+    expect(refused.error()).toMatchObject({ code: 'RESTORE_FAILED', kind: 'safety-failed' });
+    expect(treeRows(root)).toEqual(before);
+    await restore(second, '--no-safety');
+    expect(read('a')).toBe('second');
+  });
+});
+
 describe('arguments that must be refused', () => {
   it('refuses missing, linked, non-directory and unreadable roots, and a home inside the root; nothing is touched', async () => {
     write('file', 'x');
@@ -367,6 +396,13 @@ describe('an interrupted command', () => {
     expect((await snapshot()).ref).toMatch(/^v1:sha256:[0-9a-f]{64}$/);
   });
 });
+
+function filesBelow(directory: string): string[] {
+  return fs
+    .readdirSync(directory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
 
 function stampsOf(directory: string, paths: readonly string[]): Map<string, string> {
   return new Map(

@@ -12,7 +12,8 @@ export async function proveUndo(run: RunState): Promise<void> {
   const { safetyRef, signal } = run.options;
   if (safetyRef === undefined) return;
   const doomed = new Map<string, TreeEntry>();
-  for (const { path, before } of run.detail.operations) {
+  for (const { action, path, before } of run.detail.operations) {
+    if (action !== 'unlink' && action !== 'put') continue;
     if (before?.kind !== 'file' || before.content === undefined || before.size === 0) continue;
     const { content, mode, size } = before;
     doomed.set(content, { path, kind: 'file', mode: mode & 0o777, size, content });
