@@ -1,7 +1,10 @@
+import type { JsonValue } from '@holdfast/base';
+
 import { JournalCorruptError } from './errors.js';
 import { parseJsonText } from './internal/json-text.js';
 import { isObject, isRefText } from './internal/schema.js';
 import { sealText, unsealText } from './internal/sealed-text.js';
+import { JournalVersionError } from './session-errors.js';
 
 /** The `refs` note of a session: what others must know without opening its journal. */
 export interface RefsNote {
@@ -24,14 +27,23 @@ export function encodeRefsNote(note: RefsNote): Uint8Array {
 /**
  * Reads a `refs` note.
  * @throws JournalCorruptError when a single bit differs from what was written, or it is another session's.
+ * @throws JournalVersionError when a newer version wrote it.
  */
 export function decodeRefsNote(sessionId: string, bytes: Uint8Array): RefsNote {
   const unreadable = (detail: string, cause?: unknown): JournalCorruptError =>
     new JournalCorruptError(sessionId, 'refs-unreadable', { detail, cause });
   const sealed = unsealText(bytes);
   if (sealed === undefined) throw unreadable('the refs note has another digest than its content');
-  const value = parseJsonText(sealed.text);
-  if (!isObject(value) || value['v'] !== 1) throw unreadable('the refs note has an unknown version');
+  let value: JsonValue;
+  try {
+    value = parseJsonText(sealed.text);
+  } catch (error) {
+    throw unreadable('the refs note is no JSON', error);
+  }
+  if (!isObject(value)) throw unreadable('the refs note is no object');
+  if (value['v'] !== 1) {
+    throw new JournalVersionError(sessionId, 0, `a refs note of version ${JSON.stringify(value['v'])}`);
+  }
   const { session, epoch, tip, digest, refs } = value;
   if (session !== sessionId) throw unreadable('the refs note belongs to another session');
   const fits =
