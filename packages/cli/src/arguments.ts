@@ -70,7 +70,10 @@ export function parseCommandArguments(spec: CommandSpec, words: readonly string[
       throw new UsageError(`option --${option.name} was given ${given} times; give it once`, spec.name);
     }
   }
-  if (values['help'] !== true) checkCount(spec, positionals);
+  if (values['help'] !== true) {
+    checkCount(spec, positionals);
+    checkEmpty(spec, positionals, values);
+  }
   return {
     positionals,
     value: (name) => {
@@ -113,6 +116,26 @@ function checkCount(spec: CommandSpec, positionals: readonly string[]): void {
       `${spec.name}: unexpected argument ${quote(extra)}; usage: ${usageLine(spec)}`,
       spec.name,
     );
+  }
+}
+
+/** An empty argument is a variable that was not set: it never means the current directory or a default. */
+function checkEmpty(
+  spec: CommandSpec,
+  positionals: readonly string[],
+  values: Readonly<Record<string, unknown>>,
+): void {
+  const position = positionals.indexOf('');
+  if (position >= 0) {
+    throw new UsageError(
+      `${spec.name}: ${spec.arguments[position]?.name ?? 'an argument'} is empty`,
+      spec.name,
+    );
+  }
+  for (const [name, value] of Object.entries(values)) {
+    if ((Array.isArray(value) ? value : [value]).includes('')) {
+      throw new UsageError(`${spec.name}: option --${name} is empty`, spec.name);
+    }
   }
 }
 

@@ -28,7 +28,13 @@ export class RootArgumentError extends HoldfastError {
   static override readonly code = 'CLI_ROOT';
   declare readonly code: 'CLI_ROOT';
   declare readonly root: string;
-  declare readonly kind: 'missing' | 'symlink' | 'not-directory' | 'unreadable' | 'contains-home';
+  declare readonly kind:
+    | 'missing'
+    | 'symlink'
+    | 'not-directory'
+    | 'unreadable'
+    | 'contains-home'
+    | 'inside-home';
 
   constructor(root: string, kind: RootArgumentError['kind'], options: { readonly cause?: unknown } = {}) {
     super(`root ${quote(root)} ${reasons[kind]}`, { ...options, fields: { root, kind } });
@@ -41,6 +47,7 @@ const reasons: Record<RootArgumentError['kind'], string> = {
   'not-directory': 'is not a directory; name a directory',
   unreadable: 'cannot be opened; check its permissions',
   'contains-home': 'contains the holdfast home; choose a home outside the root with --home',
+  'inside-home': 'lies in the holdfast home; name a directory outside it',
 };
 
 /** A question had to be asked and nobody could answer; nothing was touched. */

@@ -14,7 +14,7 @@ export async function resolveRef(stack: LocalStack, text: string): Promise<Ref> 
 
 /**
  * The same for a session, which also has `@last` (its newest checkpoint) and `@prev` (the newest one that differs from
- * it).
+ * it). Safety checkpoints do not count: a restore that was refused must not change what they mean.
  */
 export async function resolveSessionRef(
   stack: LocalStack,
@@ -23,7 +23,10 @@ export async function resolveSessionRef(
 ): Promise<Ref> {
   if (!text.startsWith('@')) return await resolveRef(stack, text);
   if (text !== '@last' && text !== '@prev') throw new UsageError(`${text}: write @last, @prev or a ref`);
-  const refs = (await access.checkpoints()).map(({ ref }) => ref).reverse();
+  const refs = (await access.checkpoints())
+    .filter(({ trigger }) => trigger !== 'safety')
+    .map(({ ref }) => ref)
+    .reverse();
   const found = text === '@last' ? refs[0] : refs.find((ref) => ref !== refs[0]);
   if (found === undefined) throw new UsageError(`${text}: the session has no such checkpoint`);
   return found;

@@ -6,7 +6,7 @@ import { RootArgumentError } from './errors.js';
 
 /**
  * Checks the ROOT argument and returns its canonical path: parents are resolved, a symlink as last component is refused,
- * and so is a root that contains the home.
+ * and so is a root that contains the home or lies in it.
  * @throws RootArgumentError naming what is wrong; nothing was touched.
  */
 export async function resolveRoot(argument: string, cwd: string, home: string): Promise<string> {
@@ -25,8 +25,19 @@ export async function resolveRoot(argument: string, cwd: string, home: string): 
   } catch (error) {
     throw new RootArgumentError(absolute, 'unreadable', { cause: error });
   }
-  if (isInside(await canonical(home), root)) throw new RootArgumentError(absolute, 'contains-home');
+  await refuseHome(absolute, home);
   return root;
+}
+
+/**
+ * Refuses a directory that contains the home or lies in it. It need not exist.
+ * @throws RootArgumentError
+ */
+export async function refuseHome(absolute: string, home: string): Promise<void> {
+  const place = await canonical(absolute);
+  const kept = await canonical(home);
+  if (isInside(kept, place)) throw new RootArgumentError(absolute, 'contains-home');
+  if (isInside(place, kept)) throw new RootArgumentError(absolute, 'inside-home');
 }
 
 /** Resolves the parents that exist; the last component stays as it is, so that a link there is seen and refused. */

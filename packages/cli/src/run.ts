@@ -33,8 +33,9 @@ export async function runCommand(words: readonly string[], options: RunOptions):
   }
 }
 
-async function dispatch(words: readonly string[], options: RunOptions): Promise<number> {
+async function dispatch(given: readonly string[], options: RunOptions): Promise<number> {
   const { io } = options;
+  const words = commandFirst(given);
   const first = words[0];
   if (first === undefined) throw new UsageError('no command was given');
   if (first === '--help' || first === 'help') {
@@ -85,6 +86,18 @@ async function closeQuietly(opened: Promise<LocalStack>): Promise<void> {
   await stack?.close();
 }
 
+/** Options that every command has may stand before it too. */
+function commandFirst(words: readonly string[]): readonly string[] {
+  let start = 0;
+  while (start < words.length) {
+    const word = words[start] as string;
+    if (word === '--home') start += 2;
+    else if (word === '--json' || word.startsWith('--home=')) start += 1;
+    else break;
+  }
+  return [...words.slice(start), ...words.slice(0, start)];
+}
+
 function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ');
@@ -95,6 +108,8 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
   const two = `${first} ${words[1] ?? ''}`;
   const planned = plannedCommands.find((name) => name === first || name === two);
   if (planned !== undefined) throw new NotAvailableError(`command ${planned}`);
+  const group = commands.filter(({ spec }) => spec.name.startsWith(`${first} `)).map(({ spec }) => spec.name);
+  if (group.length > 0) throw new UsageError(`${first} needs one of: ${group.join(', ')}`);
   throw new UsageError(`unknown command "${printable(first)}"`);
 }
 

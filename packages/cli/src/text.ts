@@ -1,16 +1,15 @@
 /**
  * Makes text safe to print: control characters, escape sequences, line breaks and characters that reorder or hide text
- * are shown as `\xHH` or `\u{H}`; a hostile file name cannot drive the terminal or forge a line.
+ * are shown as the bytes of their UTF-8, `\xHH` each; a hostile file name cannot drive the terminal or forge a line. Path text
+ * that was printed this way is still the same path.
  */
 export function printable(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
-    (char) => {
-      const code = char.charCodeAt(0);
-      return code < 0x100
-        ? `\\x${code.toString(16).padStart(2, '0').toUpperCase()}`
-        : `\\u{${code.toString(16)}}`;
-    },
+    (char) =>
+      [...new TextEncoder().encode(char)]
+        .map((byte) => `\\x${byte.toString(16).padStart(2, '0').toUpperCase()}`)
+        .join(''),
   );
 }
 

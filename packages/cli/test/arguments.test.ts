@@ -39,6 +39,13 @@ describe('command line grammar', () => {
     [['snapshot', 'a', '--home', 'x', '--home', 'y'], 'given 2 times'],
     [['materialize', 'v1:sha256:00'], 'DEST is missing'],
     [['cat', 'x'], 'PATH is missing'],
+    [['snapshot', ''], 'ROOT is empty'],
+    [['restore', '0123456789', '', '--yes'], 'ROOT is empty'],
+    [['snapshot', 'a', '--home', ''], '--home is empty'],
+    [['snapshot', 'a', '--ignore', ''], '--ignore is empty'],
+    [['cat', '0123456789', 'a\\nb'], 'PATH'],
+    [['restore', '0123456789', 'a', '--yes', '--paths', 'x\\q'], '--paths'],
+    [['session'], 'session needs one of: session new'],
   ])('refuses %j with status 2 and says why', async (words, reason) => {
     const { status, out, err } = await run(words);
     expect(status).toBe(2);
@@ -53,6 +60,12 @@ describe('command line grammar', () => {
       expect(status).toBe(1);
       expect(err).toContain('CLI_NOT_AVAILABLE');
     }
+  });
+
+  it('takes the options that every command has before it too', async () => {
+    const { status, err } = await run(['--json', '--home', '/h', 'snapshot', '/nowhere/at/all']);
+    expect(status).toBe(1);
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'CLI_ROOT', kind: 'missing' } });
   });
 
   it('prints errors as one JSON object on standard error with --json', async () => {
@@ -111,7 +124,9 @@ describe('chooseHome', () => {
 
 describe('printable', () => {
   it('shows what could drive a terminal or forge a line', () => {
-    expect(printable('a\u001b[2Jb\nc\u202ed\u007f\u0085')).toBe('a\\x1B[2Jb\\x0Ac\\u{202e}d\\x7F\\x85');
+    expect(printable('a\u001b[2Jb\nc\u202ed\u007f\u0085')).toBe(
+      'a\\x1B[2Jb\\x0Ac\\xE2\\x80\\xAEd\\x7F\\xC2\\x85',
+    );
     expect(printable('公共 émoji 😀')).toBe('公共 émoji 😀');
   });
 });

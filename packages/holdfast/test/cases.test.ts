@@ -300,6 +300,38 @@ describe('a damaged copy of what is about to be overwritten', () => {
   });
 });
 
+describe('a restore that leaves out what the snapshot has', () => {
+  it('says so by its exit status', async () => {
+    write('small', '1');
+    write('big', 'x'.repeat(3000));
+    const { ref } = await snapshot();
+    write('small', '2');
+    write('big', 'y'.repeat(3000));
+    const partial = await holdfast(['restore', ref, root, '--home', home, '--json', '--max-file-size', '1k']);
+    expect(partial.status).toBe(1);
+    const receipt = JSON.parse(partial.stdout.toString()) as ReceiptJson;
+    expect(receipt.omitted).toContainEqual({ path: 'big', reason: 'limit' });
+    expect([read('small'), read('big')]).toEqual(['1', 'y'.repeat(3000)]);
+    expect((await restore(ref)).exact).toBe(true);
+  });
+});
+
+describe('directories of a person that have the names of scratch', () => {
+  it('are neither moved nor cleaned, and do not keep a snapshot from being taken', async () => {
+    write('file', 'one');
+    fs.writeFileSync(join(temporary.path, '.ws.holdfast'), 'mine');
+    write('.holdfast-scratch/notes/file', 'mine');
+    fs.mkdirSync(join(root, '.holdfast-scratch/empty'));
+    const before = treeRows(root);
+    const { coverage } = await snapshot();
+    expect(treeRows(root)).toEqual(before);
+    expect(coverage.omitted).toEqual([{ path: '.holdfast-scratch', reason: 'reserved' }]);
+    expect((await holdfast(['recover', root, '--home', home])).status).toBe(0);
+    expect(treeRows(root)).toEqual(before);
+    expect(fs.readFileSync(join(temporary.path, '.ws.holdfast'), 'utf8')).toBe('mine');
+  });
+});
+
 describe('arguments that must be refused', () => {
   it('refuses missing, linked, non-directory and unreadable roots, and a home inside the root; nothing is touched', async () => {
     write('file', 'x');
@@ -315,6 +347,11 @@ describe('arguments that must be refused', () => {
     }
     const inside = await holdfast(['snapshot', root, '--home', join(root, 'home'), '--json']);
     expect(inside.error()).toMatchObject({ code: 'CLI_ROOT', kind: 'contains-home' });
+    fs.mkdirSync(join(home, 'roots/mine'), { recursive: true });
+    for (const place of ['', 'roots', 'roots/mine']) {
+      const within = await holdfast(['snapshot', join(home, place), '--home', home, '--json']);
+      expect(within.error()).toMatchObject({ code: 'CLI_ROOT' });
+    }
     expect(fs.readdirSync(root)).toEqual(['file']);
   });
 

@@ -1,5 +1,6 @@
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
+import { checkPathText } from '../path-argument.js';
 import { resolveRef } from '../ref-argument.js';
 
 export const catCommand: Command = {
@@ -14,9 +15,9 @@ export const catCommand: Command = {
     example: 'holdfast cat 3f9a0c1d src/index.ts',
   },
   run: async (context) => {
+    const path = checkPathText(context.arguments.positionals[1] as string, 'PATH');
     const stack = await context.stack();
     const ref = await resolveRef(stack, context.arguments.positionals[0] as string);
-    const path = context.arguments.positionals[1] as string;
     for await (const chunk of await stack.store.read(ref, path, { signal: context.io.signal })) {
       await context.io.stdout.write(chunk);
     }

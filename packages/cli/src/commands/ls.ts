@@ -1,5 +1,6 @@
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
+import { checkPathText } from '../path-argument.js';
 import { resolveRef } from '../ref-argument.js';
 import { modeText, printable } from '../text.js';
 
@@ -15,9 +16,11 @@ export const lsCommand: Command = {
     example: 'holdfast ls 3f9a0c1d src',
   },
   run: async (context) => {
+    const [, within] = context.arguments.positionals;
+    if (within !== undefined) checkPathText(within, 'PATH');
     const stack = await context.stack();
     const ref = await resolveRef(stack, context.arguments.positionals[0] as string);
-    const rows = await stack.store.list(ref, context.arguments.positionals[1], { signal: context.io.signal });
+    const rows = await stack.store.list(ref, within, { signal: context.io.signal });
     await context.result(rows, () =>
       rows
         .map((row) => {

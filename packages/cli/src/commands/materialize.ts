@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { resolveRef } from '../ref-argument.js';
+import { refuseHome } from '../root-argument.js';
 import { bytesText, countText, durationText, printable } from '../text.js';
 
 export const materializeCommand: Command = {
@@ -18,6 +19,7 @@ export const materializeCommand: Command = {
   },
   run: async (context) => {
     const dest = resolve(context.io.cwd, context.arguments.positionals[1] as string);
+    await refuseHome(dest, context.home);
     const stack = await context.stack();
     const ref = await resolveRef(stack, context.arguments.positionals[0] as string);
     const { stats } = await stack.store.materialize(ref, dest, {

@@ -2,6 +2,7 @@ import type { RemoteRestoreOptions } from '@holdfast/session';
 
 import { type OptionSpec, parseChoice } from '../arguments.js';
 import type { CommandContext } from '../command.js';
+import { checkPathText } from '../path-argument.js';
 import type { LocalRestoreOptions } from '../stack.js';
 import { captureOptions } from './capture-options.js';
 
@@ -52,6 +53,8 @@ export function sessionRestoreOptions(context: CommandContext): RemoteRestoreOpt
   const conflict = parsed.value('on-conflict');
   const paths = parsed.values('paths');
   const force = parsed.values('force');
+  for (const path of paths) checkPathText(path, 'option --paths');
+  for (const path of force) checkPathText(path, 'option --force');
   return {
     ...(paths.length === 0 ? {} : { paths }),
     ...(force.length === 0 ? {} : { force }),

@@ -1,10 +1,12 @@
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
+import { withPathsOf } from '../path-argument.js';
 import { resolveRef } from '../ref-argument.js';
 import { resolveRoot } from '../root-argument.js';
 import { captureOptionSpecs } from './capture-options.js';
 import { asksFor, confirmPlan } from './confirm-plan.js';
 import { noteRecovery } from './note-recovery.js';
+import { isPartial } from './partial-restore.js';
 import { planText, receiptText } from './plan-text.js';
 import { restoreOptionSpecs, restoreOptions, scratchOption } from './restore-options.js';
 
@@ -36,7 +38,7 @@ export const restoreCommand: Command = {
     const local = await stack.openRoot(root, { scratch, signal: io.signal });
     try {
       await noteRecovery(context, local.recovered);
-      const plan = await local.preview(ref, options);
+      const plan = await withPathsOf(() => local.preview(ref, options));
       if (parsed.flag('dry-run')) {
         await context.result(plan, () => planText(plan));
         return exitStatus.done;
@@ -44,7 +46,8 @@ export const restoreCommand: Command = {
       if (asks) await confirmPlan(context, plan);
       const receipt = await local.restore(ref, { ...options, plan });
       await context.result(receipt, () => receiptText(receipt));
-      return receipt.conflicts.length === 0 ? exitStatus.done : exitStatus.failed;
+      const target = await stack.store.openTree(ref, { signal: io.signal });
+      return isPartial(receipt, target) ? exitStatus.failed : exitStatus.done;
     } finally {
       await local.close();
     }

@@ -7,7 +7,7 @@ import { createSession } from '../session-access.js';
 export const sessionNewCommand: Command = {
   spec: {
     name: 'session new',
-    summary: 'begin a session over a directory, with a first checkpoint of what is there',
+    summary: 'begin a session over a directory; what is in it is checkpointed first',
     arguments: [{ name: 'ROOT', help: 'directory that the session works in' }],
     options: [
       {

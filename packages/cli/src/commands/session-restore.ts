@@ -8,6 +8,7 @@ import { exitStatus } from '../command.js';
 import { resolveSessionRef } from '../ref-argument.js';
 import { accessSession, type SessionAccess } from '../session-access.js';
 import { asksFor, confirmPlan } from './confirm-plan.js';
+import { isPartial } from './partial-restore.js';
 import { planText, receiptText } from './plan-text.js';
 import { restoreOptionSpecs, sessionRestoreOptions } from './restore-options.js';
 
@@ -79,8 +80,9 @@ async function change(
 ): Promise<number> {
   const chosen = sessionRestoreOptions(context);
   const asks = asksFor(context);
+  const stack = await context.stack();
   await using access = await accessSession(
-    await context.stack(),
+    stack,
     context.arguments.positionals[0] as string,
     context.io.signal,
   );
@@ -98,5 +100,6 @@ async function change(
   if (asks) await confirmPlan(context, plan);
   const receipt = await apply({ ...chosen, plan });
   await context.result(receipt, () => receiptText(receipt));
-  return receipt.conflicts.length === 0 ? exitStatus.done : exitStatus.failed;
+  const target = await stack.store.openTree(receipt.ref, { signal: context.io.signal });
+  return isPartial(receipt, target) ? exitStatus.failed : exitStatus.done;
 }

@@ -19,6 +19,7 @@ import { type Lease, LeaseHeldError, type Leaser } from '@holdfast/lease';
 import { processIdentity } from '@holdfast/lease/fs';
 import {
   applyRestore,
+  insideScratchName,
   previewRestore,
   type RecoveryResult,
   type RestorePlan,
@@ -210,6 +211,7 @@ class ManagedRoot implements LocalRoot {
 
 function captureOf({ ignore, maxFileSize, onUnreadable }: LocalCaptureOptions) {
   return {
+    reserved: [insideScratchName],
     ...(ignore === undefined ? {} : { ignore }),
     ...(maxFileSize === undefined ? {} : { limits: { fileBytes: maxFileSize } }),
     ...(onUnreadable === undefined ? {} : { onUnreadable }),
