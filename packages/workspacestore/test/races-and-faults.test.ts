@@ -47,6 +47,30 @@ async function allWhole(blobs: Blobs): Promise<void> {
   });
 }
 
+describe('a root that is deleted while it is captured', () => {
+  test('is an error and no ref, never a tree with less in it', async () => {
+    for (let directory = 0; directory < 60; directory += 1) {
+      fs.mkdirSync(path.join(root, `d${directory}`));
+      for (let file = 0; file < 50; file += 1)
+        fs.writeFileSync(path.join(root, `d${directory}/f${file}`), `${directory} ${file}`);
+    }
+    const blobs = memoryBlobs();
+    let deleted = false;
+    await withStore(blobs, {}, async (store) => {
+      const snapshot = store.snapshot(root, {
+        onProgress: ({ entries }) => {
+          if (deleted || entries === 0) return;
+          deleted = true;
+          fs.rmSync(root, { recursive: true });
+        },
+      });
+      await expect(snapshot).rejects.toSatisfy((error) => HoldfastError.is(error));
+    });
+    expect(deleted).toBe(true);
+    expect(await refsOf(blobs)).toEqual([]);
+  });
+});
+
 describe('a tree that an attacker changes', () => {
   test('never leads a capture out of it', async () => {
     const outside = path.join(top, 'outside');

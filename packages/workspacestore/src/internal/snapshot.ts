@@ -1,6 +1,12 @@
 import { encodePathText, HoldfastError, throwIfAborted } from '@holdfast/base';
 import type { SnapshotOptions, SnapshotResult } from '../capture-options.js';
-import { CollectedError, IntegrityError, RefNotFoundError, SnapshotError } from '../errors.js';
+import {
+  CollectedError,
+  IntegrityError,
+  RefNotFoundError,
+  SnapshotError,
+  TreeChangedError,
+} from '../errors.js';
 import { parseRef, type Ref, refOfRootKey } from '../ref.js';
 import type { OmittedEntry } from '../tree.js';
 import type { CaptureResult } from './capture-types.js';
@@ -71,6 +77,8 @@ async function attempt(
   const start = await startingPoint(context, state, base, avoid, options);
   const sink = new SnapshotSink(context, start.closure, options);
   const result = await captureLive(context, root, rules, options, state?.table, sink);
+  // A root that was deleted meanwhile is not a tree with less in it.
+  if (root.dir.stat().nlink === 0) throw new TreeChangedError('.');
   const rootKey = addObject(sink, 'root', encodeRootOf(result, rules));
   const ref = refOfRootKey(keyText(rootKey));
   const finish = (hold: string): SnapshotResult =>
@@ -200,7 +208,7 @@ function describe(
         .filter(({ reason }) => reason !== 'ignored')
         .map(({ path, reason }) => ({ path: encodePathText(path), reason })),
       dropped: result.dropped.map(({ path, what }) => ({ path: encodePathText(path), what })),
-      raced: result.raced.map(encodePathText),
+      raced: result.raced.map((path) => (path.length === 0 ? '.' : encodePathText(path))),
     },
   };
 }
