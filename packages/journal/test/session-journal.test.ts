@@ -97,8 +97,11 @@ describe('fencing', () => {
     const error = await failureOf(journal.append({ type: 'note', body: 2 }));
     expect(LeaseLostError.is(error)).toBe(true);
     expect(error).toBe(journal.signal.reason);
+    const notes = new Map(world.storage.notes);
+    await world.clock.advance(5_000);
     await journal.close();
     expect(world.stored(id).length).toBe(before);
+    expect(world.storage.notes).toEqual(notes);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { type Clock, type JsonValue, systemClock, throwIfAborted } from '@holdfast/base';
+import { type Clock, type JsonValue, Pacer, systemClock, throwIfAborted } from '@holdfast/base';
 import { ensureDirectory, type FileSystem, nodeFileSystem } from '@holdfast/durable';
 import {
   decodeRefsNote,
@@ -115,9 +115,11 @@ class LevelSessionLedgers implements SessionLedgers {
 
   async *list(options: LedgerCallOptions = {}): AsyncGenerator<string, void, undefined> {
     this.#check(options.signal);
-    for (const id of await wrapped('list', () => this.#directories.list())) {
+    const pacer = new Pacer();
+    for (const id of await wrapped('list', () => this.#directories.names())) {
       this.#check(options.signal);
-      yield id;
+      if (await wrapped('list', () => this.#directories.exists(id))) yield id;
+      if (pacer.due) await pacer.rest(options.signal);
     }
   }
 

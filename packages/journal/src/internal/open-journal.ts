@@ -80,8 +80,11 @@ export async function openJournal(facts: OpenJournalFacts): Promise<SessionJourn
       adopt: facts.adopt,
       position: () => committer.position,
       flushSoon: () => {
-        // Best effort by time; the next append repeats it where it matters.
-        opened.journal?.between(async () => await committer.notes?.flush()).catch(() => undefined);
+        // Best effort by time; the next append repeats it where it matters. Never after the lease is lost.
+        const flush = async (): Promise<void> => {
+          if (!faults.signal.aborted) await committer.notes?.flush();
+        };
+        opened.journal?.between(flush).catch(() => undefined);
       },
     });
     // Before the first record: a journal without its note would look damaged.

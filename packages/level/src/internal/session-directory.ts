@@ -45,14 +45,11 @@ export class SessionDirectories implements Disposable {
     return dir.lstat(ledgerDirectory) !== undefined || dir.lstat(noteNames.refs) !== undefined;
   }
 
-  /** Ids of existing sessions, sorted. */
-  list(): string[] {
+  /** Names that may be sessions, sorted; `exists` tells which are. */
+  names(): string[] {
     const decoder = new TextDecoder();
     const names = this.#root.list().map((name) => decoder.decode(name));
-    return names
-      .filter((name) => isSessionId(name))
-      .sort()
-      .filter((id) => this.exists(id));
+    return names.filter((name) => isSessionId(name)).sort();
   }
 
   /** Tells whether the engine has ever kept records here: it has tables or a log. */
