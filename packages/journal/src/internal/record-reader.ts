@@ -1,5 +1,5 @@
-import { type JsonValue, sha256Hex } from '@holdfast/base';
-import { BlobIntegrityError, BlobNotFoundError, type Blobs } from '@holdfast/blobs';
+import { isHoldfastError, type JsonValue, sha256Hex } from '@holdfast/base';
+import type { Blobs, BlobsErrorCode } from '@holdfast/blobs';
 
 import { JournalCorruptError } from '../errors.js';
 import { checkPrivate, checkStoredEvent } from '../event-catalogue.js';
@@ -138,8 +138,10 @@ export class RecordReader {
       if (object.size !== size) throw damaged('body-mismatch');
       bytes = await object.bytes();
     } catch (error) {
-      if (BlobNotFoundError.is(error)) throw damaged('body-missing', error);
-      if (BlobIntegrityError.is(error)) throw damaged('body-mismatch', error);
+      // By code, not by class: nobody who keeps a journal should pay for loading a blob store.
+      const code = isHoldfastError(error) ? (error.code as BlobsErrorCode) : undefined;
+      if (code === 'BLOBS_NOT_FOUND') throw damaged('body-missing', error);
+      if (code === 'BLOBS_INTEGRITY') throw damaged('body-mismatch', error);
       throw error;
     }
     if (bytes.length !== size || sha256Hex(bytes) !== sha256) throw damaged('body-mismatch');
