@@ -26,13 +26,13 @@ async function measure(name, requestOf, { oneByOne = false } = {}) {
 
 /** @type {(text: string) => PermitRequest} */
 const path = (text) => ({ operation: 'path-mutation', path: parseCanonicalPath(text) });
-await measure('disjoint paths, one directory', (index) => path(`/work/src/file-${index}.ts`));
-await measure('disjoint paths, deep', (index) => path(`/work/a/${index % 100}/b/${index % 7}/c/${index}.ts`));
-await measure('one path', () => path('/work/src/file.ts'), { oneByOne: true });
+await measure('disjoint paths, one directory', (index) => path(`/tree/src/file-${index}.ts`));
+await measure('disjoint paths, deep', (index) => path(`/tree/a/${index % 100}/b/${index % 7}/c/${index}.ts`));
+await measure('one path', () => path('/tree/src/file.ts'), { oneByOne: true });
 await measure('nested paths', (index) => path(`/work${'/d'.repeat(index % 40)}`), { oneByOne: true });
 await measure('global writers', () => ({ operation: 'whole-mutation' }), { oneByOne: true });
 await measure(
   'alternating global writers and paths',
-  (index) => (index % 2 === 0 ? { operation: 'whole-mutation' } : path(`/work/${index}`)),
+  (index) => (index % 2 === 0 ? { operation: 'whole-mutation' } : path(`/tree/${index}`)),
   { oneByOne: true },
 );
