@@ -27,6 +27,11 @@ export interface LeaserDriver {
   /** Canonical local directories that this driver writes to; empty for remote ones. */
   storagePaths(): readonly string[];
   /**
+   * Throws when this driver could never take a legal name, for instance because what it puts before it makes it too long.
+   * Synchronous, asks nothing of the backend. Absent: every legal name can be taken.
+   */
+  checkName?(name: string): void;
+  /**
    * One attempt. Must grant with an epoch above `above` and above every epoch ever granted for the name, or throw
    * `LeaseHeldError` while a live holder exists (this driver's own grants included). A backend outage must be thrown as
    * what it is, never as "held". An abort between the grant and the return must give the grant back and reject with the

@@ -68,6 +68,15 @@ export class Leaser implements AsyncDisposable {
   }
 
   /**
+   * Tells at once whether `acquire` would refuse a name, whoever holds it. Asks nothing of the backend, so that a name can
+   * be checked long before it is needed; answers on a closed leaser too.
+   * @throws InvalidNameError when it would.
+   */
+  checkName(name: string): void {
+    this.#checkName(name);
+  }
+
+  /**
    * Acquires the lease `name`. Point of no return: the grant by the backend; an abort before the returned promise
    * settles gives the grant back.
    *
@@ -77,7 +86,7 @@ export class Leaser implements AsyncDisposable {
    * @throws LeaserBackendError when the backend failed; never reported as held.
    */
   async acquire(name: string, options: AcquireOptions = {}): Promise<Lease> {
-    const parsed = parseName(name);
+    this.#checkName(name);
     const owner = copyOwner(options.owner);
     const above = parseAbove(options.above);
     throwIfAborted(options.signal);
@@ -90,7 +99,7 @@ export class Leaser implements AsyncDisposable {
     using _closing = this.#closing.onClose((reason) => {
       ended.abort(reason);
     });
-    const call: AcquireCall = { name: parsed, owner, above, signal: ended.signal };
+    const call: AcquireCall = { name, owner, above, signal: ended.signal };
     const lease = await this.#track(options.wait === true ? this.#acquireInTurn(call) : this.#attempt(call));
     if (!ended.signal.aborted) return lease;
     await lease.release().catch(() => undefined);
@@ -108,6 +117,11 @@ export class Leaser implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #checkName(name: string): void {
+    const parsed = parseName(name);
+    this.#driver.checkName?.(parsed);
   }
 
   async #acquireInTurn(call: AcquireCall): Promise<Lease> {
@@ -152,7 +166,7 @@ export class Leaser implements AsyncDisposable {
       if (LeaseHeldError.is(error) && error.leaseName !== call.name) {
         throw new LeaseHeldError(call.name, error.holderEpoch, error.owner, { cause: error });
       }
-      // A layer that lengthens names can find one too long.
+      // A driver without `checkName` can find a name too long here.
       if (isLeaseError(error) || InvalidNameError.is(error)) throw error;
       throw new LeaserBackendError(operation, call.name, { cause: error });
     }

@@ -30,6 +30,11 @@ class PrefixedLeaserDriver implements LeaserDriver {
     return this.#inner.storagePaths();
   }
 
+  checkName(name: string): void {
+    const whole = this.#whole(name);
+    this.#inner.checkName?.(whole);
+  }
+
   async acquire(name: string, options: DriverAcquireOptions): Promise<LeaseGrant> {
     return await this.#inner.acquire(this.#whole(name), options);
   }

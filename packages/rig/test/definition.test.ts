@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 
-import { isHoldfastError } from '@holdfast/base';
+import { findCause, InvalidNameError, isHoldfastError } from '@holdfast/base';
 import { openFsBlobs } from '@holdfast/blobs/fs';
-import { type Leaser, memoryLeaser, prefixedLeaser } from '@holdfast/lease';
+import { Leaser, memoryLeaser, prefixedLeaser } from '@holdfast/lease';
 import {
   defineRig,
   exclusiveWorkspace,
@@ -13,6 +13,7 @@ import {
   SnapshotPolicyError,
   sessionWorkspaces,
   sharedWorkspace,
+  type WorkspacePlacement,
   WorkspacePlacementError,
 } from '@holdfast/rig';
 import { defineLoop, defineTool } from '@holdfast/session';
@@ -167,6 +168,7 @@ describe('placements', () => {
       () =>
         exclusiveWorkspace(stack.store, world.path('root'), {
           acquire: () => undefined,
+          checkName: () => undefined,
           storagePaths: () => [],
           supports: null,
         } as never),
@@ -200,8 +202,31 @@ describe('placements', () => {
     expect(error).toMatchObject({ kind, effect: 'none' });
   });
 
-  it('a leaser whose prefix leaves no room for the name is refused when the root is taken', async () => {
-    const leaser = prefixedLeaser(stack.leaser, 'p'.repeat(500));
+  it('a leaser whose prefix leaves no room for the name is refused at once', () => {
+    const workspace = (prefix: string): WorkspacePlacement =>
+      exclusiveWorkspace(stack.store, world.path('root'), prefixedLeaser(stack.leaser, prefix));
+    const given = (prefix: string): unknown =>
+      thrown({ sessionStore: stack.sessionStore, workspace: workspace(prefix), snapshots: policy });
+    const longest = 512 - rootLeaseName(world.path('root')).length - 1;
+    expect(given('p'.repeat(longest))).toBeUndefined();
+    const error = given('p'.repeat(longest + 1));
+    if (!WorkspacePlacementError.is(error)) throw error;
+    expect(error).toMatchObject({ kind: 'lease-name-invalid', root: world.path('root') });
+    expect(findCause(error, InvalidNameError)?.rule).toBe('too-long');
+  });
+
+  it('a leaser whose driver cannot say so beforehand is refused when the root is taken', async () => {
+    const inner = prefixedLeaser(stack.leaser, 'p'.repeat(500)).driver;
+    const leaser = new Leaser({
+      contract: inner.contract,
+      supports: inner.supports,
+      storagePaths: () => [],
+      acquire: async (name, options) => await inner.acquire(name, options),
+      changed: async (name, options) => {
+        await inner.changed(name, options);
+      },
+      close: async () => await Promise.resolve(),
+    });
     const rig = defineRig({
       sessionStore: stack.sessionStore,
       workspace: exclusiveWorkspace(stack.store, world.path('root'), leaser),
@@ -395,6 +420,20 @@ describe('when several things are wrong', () => {
           { workspace: exclusiveWorkspace(inside, world.path('root'), memoryLeaser(), { scope: 'fleet' }) },
         ],
         'leaser-scope-too-small',
+      ],
+      [
+        [
+          everything,
+          {
+            loops: [{ ...loop, tools: [tool] }],
+            workspace: exclusiveWorkspace(
+              inside,
+              world.path('root'),
+              prefixedLeaser(memoryLeaser(), 'p'.repeat(500)),
+            ),
+          },
+        ],
+        'lease-name-invalid',
       ],
       [[everything, { loops: [{ ...loop, tools: [tool] }] }], 'tool-without-placement'],
       [[everything, { workspace: sharedWorkspace(inside, world.path('root')) }], 'invalid-trigger'],

@@ -273,6 +273,7 @@ function brokenLeaser(leaser: Stack['leaser']): Stack['leaser'] {
     acquire: {
       value: async (name: string) => await Promise.reject(new LeaserBackendError('acquire', name)),
     },
+    checkName: { value: () => undefined },
     supports: { value: leaser.supports },
     storagePaths: { value: () => [] },
   }) as Stack['leaser'];

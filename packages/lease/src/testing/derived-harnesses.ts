@@ -142,6 +142,7 @@ function pass(driver: LeaserDriver): LeaserDriver {
     contract: driver.contract,
     supports: driver.supports,
     storagePaths: () => driver.storagePaths(),
+    checkName: (name) => driver.checkName?.(name),
     acquire: async (name, options) => await driver.acquire(name, options),
     changed: async (name, options) => {
       await driver.changed(name, options);

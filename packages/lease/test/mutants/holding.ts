@@ -65,6 +65,23 @@ export const holdingMutants: readonly MutantRow[] = [
     },
   },
   {
+    name: 'lets every name pass until it is needed',
+    killedBy: ['1.5'],
+    leaser: (leaser) => {
+      leaser.checkName = () => undefined;
+    },
+  },
+  {
+    name: 'checks names more strictly than it takes them',
+    killedBy: ['1.5'],
+    leaser: (leaser) => {
+      const check = leaser.checkName.bind(leaser);
+      leaser.checkName = (name) => {
+        check(name.includes('.') ? '' : name);
+      };
+    },
+  },
+  {
     name: 'says that a fresh lease has no time left',
     killedBy: ['2.1'],
     grant: (grant) => passGrant(grant, { expiresIn: () => 0 }),

@@ -1,4 +1,4 @@
-import { brokenNameRule, sha256Hex } from '@holdfast/base';
+import { sha256Hex } from '@holdfast/base';
 import type { LeaseScope } from '@holdfast/lease';
 
 import { WorkspacePlacementError } from '../errors.js';
@@ -70,7 +70,7 @@ function resolveRegion(placement: WorkspacePlacement, given: string): string {
 
 function resolveLease(placement: ExclusivePlacement, root: string): string {
   const { leaser, options } = placement;
-  if (!hasMethods(leaser, ['acquire', 'storagePaths']) || !hasScope(leaser)) {
+  if (!hasMethods(leaser, ['acquire', 'checkName', 'storagePaths']) || !hasScope(leaser)) {
     throw new WorkspacePlacementError('nil-leaser', 'pass an open leaser', { root });
   }
   const needed = options.scope ?? 'process';
@@ -82,26 +82,12 @@ function resolveLease(placement: ExclusivePlacement, root: string): string {
     );
   }
   const name = rootLeaseName(root);
-  const refused = refusedName(leaser, name);
-  if (refused !== undefined) {
-    throw new WorkspacePlacementError('lease-name-invalid', `the leaser refuses ${name}`, {
-      root,
-      cause: refused.cause,
-    });
+  try {
+    leaser.checkName(name);
+  } catch (cause) {
+    throw new WorkspacePlacementError('lease-name-invalid', `the leaser refuses ${name}`, { root, cause });
   }
   return name;
-}
-
-/** Why the leaser could not take a name; asked without acquiring it. */
-function refusedName(leaser: ExclusivePlacement['leaser'], name: string): { cause: unknown } | undefined {
-  const rule = brokenNameRule(name);
-  if (rule !== undefined) return { cause: new TypeError(`the name breaks rule ${rule}`) };
-  try {
-    (leaser as { checkName?: (name: string) => void }).checkName?.(name);
-    return undefined;
-  } catch (error) {
-    return { cause: error };
-  }
 }
 
 function hasMethods(value: unknown, methods: readonly string[]): boolean {

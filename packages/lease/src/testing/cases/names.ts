@@ -68,4 +68,36 @@ export const nameCases: readonly CaseDefinition<LeaserHarness>[] = [
     }
     await tools.expectFree(leaser, name, 'a refused owner must leave the name free');
   }),
+
+  leaserCase('1.5', 'checkName refuses what acquire refuses, and nothing else', async (tools) => {
+    const leaser = await tools.fresh();
+    const longest = tools.harness.longestName ?? 512;
+    const refusal = (name: string): InvalidNameError | undefined => {
+      try {
+        leaser.checkName(name);
+        return undefined;
+      } catch (error) {
+        const fix = `checkName(${JSON.stringify(name)}) must throw InvalidNameError, as acquire rejects`;
+        assert.ok(InvalidNameError.is(error), fix);
+        return error;
+      }
+    };
+    for (const name of [...legalNames, 'x'.repeat(longest)]) {
+      if (name.length > longest) continue;
+      assert.equal(
+        refusal(name),
+        undefined,
+        `checkName must let the legal name ${JSON.stringify(name)} pass`,
+      );
+    }
+    const tooLong = { name: 'x'.repeat(longest + 1), rule: 'too-long' };
+    for (const { name, rule } of [...illegalNames, tooLong]) {
+      const fix = `checkName(${JSON.stringify(name)}) must refuse the name that acquire refuses`;
+      assert.equal(refusal(name as string)?.rule, rule, fix);
+      const error = await tools.rejection(leaser.acquire(name as string), fix);
+      assert.ok(InvalidNameError.is(error), fix);
+    }
+    await leaser.close();
+    assert.equal(refusal(tools.name()), undefined, 'checkName asks nobody, so a closed leaser answers too');
+  }),
 ];
