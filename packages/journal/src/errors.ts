@@ -152,7 +152,7 @@ export class LedgerDeletedError extends HoldfastError {
 }
 
 /** What contradicts itself in stored records. */
-export type CorruptionProblem =
+export type JournalCorruptKind =
   | 'gap'
   | 'missing'
   | 'undecodable'
@@ -175,13 +175,13 @@ export class JournalCorruptError extends HoldfastError {
   declare readonly code: 'JOURNAL_CORRUPT';
   /** The ledger or session that is damaged. */
   declare readonly subject: string;
-  declare readonly problem: CorruptionProblem;
+  declare readonly kind: JournalCorruptKind;
   /** The sequence at which it was found, where there is one. */
   declare readonly seq: number | undefined;
 
   constructor(
     subject: string,
-    problem: CorruptionProblem,
+    kind: JournalCorruptKind,
     options: LedgerErrorOptions & {
       readonly seq?: number | undefined;
       readonly detail?: string | undefined;
@@ -189,9 +189,9 @@ export class JournalCorruptError extends HoldfastError {
   ) {
     const at = options.seq === undefined ? '' : ` at record ${String(options.seq)}`;
     const detail = options.detail === undefined ? '' : `: ${options.detail}`;
-    super(`journal ${quote(subject)} is damaged${at} (${problem})${detail}`, {
+    super(`journal ${quote(subject)} is damaged${at} (${kind})${detail}`, {
       cause: options.cause,
-      fields: { subject, problem, seq: options.seq } satisfies ErrorFields,
+      fields: { subject, kind, seq: options.seq } satisfies ErrorFields,
     });
   }
 }

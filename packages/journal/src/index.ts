@@ -7,8 +7,8 @@ export type {
 } from './driver.js';
 export {
   AppendVerifyError,
-  type CorruptionProblem,
   JournalCorruptError,
+  type JournalCorruptKind,
   LedgerAmbiguousError,
   LedgerBackendError,
   LedgerClosedError,

@@ -113,7 +113,7 @@ function renamed(error: unknown, name: string): unknown {
   if (LedgerAmbiguousError.is(error)) return new LedgerAmbiguousError(name, error.expected, { cause: error });
   if (LedgerDeletedError.is(error)) return new LedgerDeletedError(name, error.seq);
   if (JournalCorruptError.is(error)) {
-    return new JournalCorruptError(name, error.problem, { seq: error.seq, cause: error });
+    return new JournalCorruptError(name, error.kind, { seq: error.seq, cause: error });
   }
   return error;
 }

@@ -33,7 +33,7 @@ function seal(text: string): Uint8Array {
 }
 
 describe('records that are whole and wrong', () => {
-  async function problemOf(change: (records: Uint8Array[]) => void): Promise<unknown> {
+  async function kindOf(change: (records: Uint8Array[]) => void): Promise<unknown> {
     const world = new World({ notes: false });
     const store = await world.store();
     const journal = await store.create({ id });
@@ -43,7 +43,7 @@ describe('records that are whole and wrong', () => {
     change(world.stored(id));
     const error = (await failureOf(store.read(id))) as JournalCorruptError;
     expect(JournalCorruptError.is(error)).toBe(true);
-    return error.problem;
+    return error.kind;
   }
 
   it.each([
@@ -53,9 +53,7 @@ describe('records that are whole and wrong', () => {
     ['no UTF-8', () => new Uint8Array([...seal('{"v":1}'), 0xff])],
     ['too short', () => new Uint8Array(10)],
   ])('%s', async (_, bytes) => {
-    expect(await problemOf((records) => records.splice(1, 1, bytes()))).toMatch(
-      /undecodable|digest-mismatch/,
-    );
+    expect(await kindOf((records) => records.splice(1, 1, bytes()))).toMatch(/undecodable|digest-mismatch/);
   });
 
   it.each([
@@ -80,14 +78,14 @@ describe('records that are whole and wrong', () => {
     [{ kind: 'index', type: undefined, body: {} }, 'index-invalid'],
     [{ kind: 'private', type: 'title', body: { title: 1 } }, 'event-invalid'],
     [{ type: 'WorkspaceRestored', body: { ref: 'x' } }, 'event-invalid'],
-  ])('%o', async (members, problem) => {
-    const found = await problemOf((records) => {
+  ])('%o', async (members, kind) => {
+    const found = await kindOf((records) => {
       sealed(records, 2, (record) => ({ ...record, ...members }));
       // An index record is looked at when something names it.
       if ((members as { kind?: unknown }).kind === 'index')
         sealed(records, 3, (record) => ({ ...record, index: 2 }));
     });
-    expect(found).toBe(problem);
+    expect(found).toBe(kind);
   });
 
   it('a body beside the journal that is no JSON text', async () => {
@@ -105,7 +103,7 @@ describe('records that are whole and wrong', () => {
       of: 'event',
       body: { key: 'journal/x', size: bytes.length, sha256 },
     }));
-    expect(await failureOf(store.read(id))).toMatchObject({ problem: 'undecodable', seq: 2 });
+    expect(await failureOf(store.read(id))).toMatchObject({ kind: 'undecodable', seq: 2 });
   });
 });
 
@@ -118,7 +116,7 @@ describe('notes that are whole and wrong', () => {
     [[1]],
   ])('refs %o', (value) => {
     const decode = (): unknown => decodeRefsNote(id, seal(JSON.stringify(value)));
-    expect(decode).toThrow(expect.objectContaining({ problem: 'refs-unreadable' }) as Error);
+    expect(decode).toThrow(expect.objectContaining({ kind: 'refs-unreadable' }) as Error);
   });
 
   it('refs that are no JSON, and those of a newer version', () => {

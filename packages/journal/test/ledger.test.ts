@@ -80,7 +80,7 @@ describe('what a driver throws', () => {
     ['records from elsewhere', [2, 3], 'gap'],
     ['too few records', [1, 2], 'missing'],
     ['too many records', [1, 2, 3, 4], 'sequence-mismatch'],
-  ] as const)('%s is damage, not an answer', async (_, seqs, problem) => {
+  ] as const)('%s is damage, not an answer', async (_, seqs, kind) => {
     const ledger = new Ledger(
       driverWith({
         tip: async () => 3,
@@ -91,7 +91,7 @@ describe('what a driver throws', () => {
     );
     const error = (await failureOf(collect(ledger.read('log')))) as JournalCorruptError;
     expect(JournalCorruptError.is(error)).toBe(true);
-    expect(error.problem).toBe(problem);
+    expect(error.kind).toBe(kind);
   });
 
   it.each([-1, 1.5, Number.NaN, undefined])('a tip of %s is no tip', async (tip) => {

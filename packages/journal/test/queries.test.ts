@@ -208,7 +208,7 @@ describe('index records', () => {
     }));
     world.stored(id)[at - 1] = alone[at - 1] as Uint8Array;
     const view = await store.read(id);
-    expect(await failureOf(view.checkpoints())).toMatchObject({ problem: 'chain-broken', seq: at });
+    expect(await failureOf(view.checkpoints())).toMatchObject({ kind: 'chain-broken', seq: at });
     await view.close();
   });
 
@@ -229,10 +229,10 @@ describe('index records', () => {
     }));
     const view = await store.read(id);
     expect(view.fold.title).toBe('forged');
-    expect(await failureOf(view.verify())).toMatchObject({ problem: 'index-invalid', seq: at });
+    expect(await failureOf(view.verify())).toMatchObject({ kind: 'index-invalid', seq: at });
     await view.close();
     sealed(world.stored(id), at, (record) => ({ ...record, body: { foldVersion: 1 } }));
     const error = (await failureOf(store.read(id))) as JournalCorruptError;
-    expect([error.problem, error.seq]).toEqual(['index-invalid', at]);
+    expect([error.kind, error.seq]).toEqual(['index-invalid', at]);
   });
 });

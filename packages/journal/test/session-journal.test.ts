@@ -324,7 +324,7 @@ describe('outcomes of an append', () => {
     await journal.append({ type: 'note', body: 1 });
     world.stored(id).pop();
     const error = (await failureOf(journal.append({ type: 'note', body: 2 }))) as JournalCorruptError;
-    expect(error.problem).toBe('shorter-than-recorded');
+    expect(error.kind).toBe('shorter-than-recorded');
     await journal.close();
   });
 });
@@ -519,7 +519,7 @@ describe('reading', () => {
     await events.next();
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const error = (await failureOf(events.next())) as JournalCorruptError;
-      expect([error.problem, error.seq]).toEqual(['digest-mismatch', 4]);
+      expect([error.kind, error.seq]).toEqual(['digest-mismatch', 4]);
     }
     expect((await failureOf(journal.verify())) as JournalCorruptError).toMatchObject({ seq: 4 });
     await journal.close();
@@ -534,13 +534,13 @@ describe('reading', () => {
     for (let index = 0; index < 3; index += 1) await journal.append({ type: 'note', body: index });
     await journal.close();
     const kept = world.stored(id).map((record) => Uint8Array.from(record));
-    const problemOf = async (change: (records: Uint8Array[]) => void): Promise<unknown> => {
+    const kindOf = async (change: (records: Uint8Array[]) => void): Promise<unknown> => {
       const records = kept.map((record) => Uint8Array.from(record));
       change(records);
       world.stored(id).splice(0, kept.length, ...records);
-      return ((await failureOf(store.read(id))) as JournalCorruptError).problem;
+      return ((await failureOf(store.read(id))) as JournalCorruptError).kind;
     };
-    const forged = await problemOf((records) => {
+    const forged = await kindOf((records) => {
       const alone = records.slice(0, 4);
       sealed(alone, 4, (record) => ({ ...record, body: 'forged' }));
       records[3] = alone[3] as Uint8Array;
@@ -557,7 +557,7 @@ describe('reading', () => {
       const records = kept.map((record) => Uint8Array.from(record));
       sealed(records, seq, (record) => ({ ...record, epoch }));
       plain.stored(id).splice(0, 99, ...records);
-      expect(((await failureOf(other.read(id))) as JournalCorruptError).problem).toBe('epoch-order');
+      expect(((await failureOf(other.read(id))) as JournalCorruptError).kind).toBe('epoch-order');
     }
   });
 
@@ -566,8 +566,8 @@ describe('reading', () => {
     const journal = await (await world.store()).create({ id });
     for (let index = 0; index < 4; index += 1) await journal.append({ type: 'note', body: index });
     world.stored(id).splice(3);
-    expect(await failureOf(collect(journal.events()))).toMatchObject({ problem: 'missing', seq: 4 });
-    expect(await failureOf(collect(journal.events({ from: 5 })))).toMatchObject({ problem: 'missing' });
+    expect(await failureOf(collect(journal.events()))).toMatchObject({ kind: 'missing', seq: 4 });
+    expect(await failureOf(collect(journal.events({ from: 5 })))).toMatchObject({ kind: 'missing' });
     await journal.close();
   });
 
@@ -646,10 +646,7 @@ describe('large bodies', () => {
         await world.blobs.put(key, new TextEncoder().encode(`${JSON.stringify(body).slice(0, -3)}x"}`));
       }
       const error = (await failureOf(collect(journal.events()))) as JournalCorruptError;
-      expect([error.problem, error.seq]).toEqual([
-        damage === 'missing' ? 'body-missing' : 'body-mismatch',
-        2,
-      ]);
+      expect([error.kind, error.seq]).toEqual([damage === 'missing' ? 'body-missing' : 'body-mismatch', 2]);
       await journal.close();
     }
   });

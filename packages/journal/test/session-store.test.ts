@@ -328,30 +328,28 @@ describe('notes', () => {
     for (let index = 0; index < 5; index += 1) await journal.append({ type: 'note', body: index });
     await journal.close();
     const kept = [...world.stored(id)];
-    const problem = async (): Promise<unknown> =>
-      ((await failureOf(store.open(id))) as JournalCorruptError).problem;
+    const kind = async (): Promise<unknown> =>
+      ((await failureOf(store.open(id))) as JournalCorruptError).kind;
     world.stored(id).splice(4);
-    expect(await problem()).toBe('shorter-than-recorded');
-    expect(((await failureOf(store.read(id))) as JournalCorruptError).problem).toBe('shorter-than-recorded');
+    expect(await kind()).toBe('shorter-than-recorded');
+    expect(((await failureOf(store.read(id))) as JournalCorruptError).kind).toBe('shorter-than-recorded');
     world.stored(id).splice(0);
-    expect(await problem()).toBe('shorter-than-recorded');
+    expect(await kind()).toBe('shorter-than-recorded');
     world.stored(id).push(...kept);
     const note = world.storage.notes.get(`${id}/refs`) as Uint8Array;
     world.storage.notes.set(
       `${id}/refs`,
       encodeRefsNote({ ...decodeRefsNote(id, note), digest: '0'.repeat(64) }),
     );
-    expect(await problem()).toBe('digest-mismatch');
+    expect(await kind()).toBe('digest-mismatch');
     world.storage.notes.set(
       `${id}/refs`,
       encodeRefsNote({ ...decodeRefsNote(id, note), sessionId: 'session-0002' }),
     );
-    expect(await problem()).toBe('refs-unreadable');
+    expect(await kind()).toBe('refs-unreadable');
     world.storage.notes.delete(`${id}/refs`);
-    expect(await problem()).toBe('refs-unreadable');
-    expect(((await failureOf(collect(store.refs(id)))) as JournalCorruptError).problem).toBe(
-      'refs-unreadable',
-    );
+    expect(await kind()).toBe('refs-unreadable');
+    expect(((await failureOf(collect(store.refs(id)))) as JournalCorruptError).kind).toBe('refs-unreadable');
     world.storage.notes.set(`${id}/refs`, note);
     await (await store.open(id)).close();
   });

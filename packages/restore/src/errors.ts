@@ -79,29 +79,33 @@ export class WorkspaceRestoreError extends HoldfastError {
 }
 
 /** Why a directory cannot hold scratch. */
-export type ScratchProblem = 'mount-point' | 'parent-not-writable' | 'filesystem-root' | 'not-private';
+export type ScratchUnavailableKind =
+  | 'mount-point'
+  | 'parent-not-writable'
+  | 'filesystem-root'
+  | 'not-private';
 
 /** A restore has no place beside the root for what it prepares. The option `scratch: 'inside'` may help. */
 export class ScratchUnavailableError extends HoldfastError {
   static override readonly code = 'RESTORE_SCRATCH_UNAVAILABLE';
   declare readonly code: 'RESTORE_SCRATCH_UNAVAILABLE';
   declare readonly root: string;
-  declare readonly problem: ScratchProblem;
+  declare readonly kind: ScratchUnavailableKind;
 
-  constructor(root: string, problem: ScratchProblem, options: { readonly cause?: unknown } = {}) {
+  constructor(root: string, kind: ScratchUnavailableKind, options: { readonly cause?: unknown } = {}) {
     const hint =
-      problem === 'not-private'
+      kind === 'not-private'
         ? 'remove it, or make it a directory that only its owner can enter'
         : "use the option scratch: 'inside' (--scratch inside)";
-    super(`no scratch for ${quote(root)}: ${problemText[problem]}; ${hint}`, {
+    super(`no scratch for ${quote(root)}: ${reasonText[kind]}; ${hint}`, {
       cause: options.cause,
       effect: 'none',
-      fields: { root, problem },
+      fields: { root, kind },
     });
   }
 }
 
-const problemText: Readonly<Record<ScratchProblem, string>> = {
+const reasonText: Readonly<Record<ScratchUnavailableKind, string>> = {
   'mount-point': 'the root is a mount point, so nothing beside it is on its file system',
   'parent-not-writable': 'its parent directory cannot be written',
   'filesystem-root': 'the root of a file system has nothing beside it',
@@ -136,23 +140,23 @@ export class RestoreTargetError extends HoldfastError {
 }
 
 /** Why an intent cannot be used. */
-export type IntentProblem = 'unknown-version' | 'damaged' | 'foreign';
+export type RestoreIntentKind = 'unknown-version' | 'damaged' | 'foreign';
 
 /** A record of an interrupted restore cannot be read; nothing was deleted. */
 export class RestoreIntentError extends HoldfastError {
   static override readonly code = 'RESTORE_INTENT_INVALID';
   declare readonly code: 'RESTORE_INTENT_INVALID';
-  declare readonly problem: IntentProblem;
+  declare readonly kind: RestoreIntentKind;
 
   constructor(
-    problem: IntentProblem,
+    kind: RestoreIntentKind,
     detail: string,
     options: { readonly cause?: unknown; readonly fields?: ErrorFields } = {},
   ) {
     super(`restore intent refused: ${detail}`, {
       cause: options.cause,
       effect: 'none',
-      fields: { problem, ...options.fields },
+      fields: { kind, ...options.fields },
     });
   }
 }
@@ -163,11 +167,11 @@ export class UndoTaintedError extends HoldfastError {
   declare readonly code: 'RESTORE_UNDO_TAINTED';
   /** The live path that the copy is for, as path text. */
   declare readonly path: string;
-  declare readonly problem: 'missing' | 'changed';
+  declare readonly kind: 'missing' | 'changed';
 
-  constructor(path: string, problem: 'missing' | 'changed') {
-    super(`the undo copy for ${quote(path)} is ${problem}; nothing was deleted`, {
-      fields: { path, problem },
+  constructor(path: string, kind: 'missing' | 'changed') {
+    super(`the undo copy for ${quote(path)} is ${kind}; nothing was deleted`, {
+      fields: { path, kind },
     });
   }
 }

@@ -7,13 +7,13 @@ export type {
 } from './apply-options.js';
 export { applyRestore } from './apply-restore.js';
 export {
-  type IntentProblem,
   type RestoreError,
   type RestoreErrorCode,
   RestoreIntentError,
+  type RestoreIntentKind,
   RestoreTargetError,
-  type ScratchProblem,
   ScratchUnavailableError,
+  type ScratchUnavailableKind,
   type TargetRule,
   UndoTaintedError,
   VerificationError,

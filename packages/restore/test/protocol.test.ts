@@ -270,7 +270,7 @@ describe('the root', () => {
     expect(await preview('absent')).toBe('root-replaced');
     await expect(previewRestore(b.source, ref, 'relative')).rejects.toThrow(TypeError);
     const filesystemRoot = await previewRestore(b.source, ref, '/').catch((caught: unknown) => caught);
-    expect(ScratchUnavailableError.is(filesystemRoot) && filesystemRoot.problem).toBe('filesystem-root');
+    expect(ScratchUnavailableError.is(filesystemRoot) && filesystemRoot.kind).toBe('filesystem-root');
   });
 
   it('is refused when it is not the one that the session took', async () => {
@@ -313,7 +313,7 @@ describe('scratch', () => {
       },
     });
     const error = await b.restore(ref, { fileSystem: mounted }).catch((caught: unknown) => caught);
-    expect(ScratchUnavailableError.is(error) && error.problem).toBe('mount-point');
+    expect(ScratchUnavailableError.is(error) && error.kind).toBe('mount-point');
     expect(String(error)).toContain("scratch: 'inside'");
     expect(isChanged(b)).toBe(true);
     const receipt = await b.restore(ref, { fileSystem: mounted, scratch: 'inside' });
@@ -348,7 +348,7 @@ describe('scratch', () => {
       const ref = changed(b);
       plant(join(b.base, '.root.holdfast'), b.base);
       const error = await b.restore(ref).catch((caught: unknown) => caught);
-      expect(ScratchUnavailableError.is(error) && error.problem).toBe('not-private');
+      expect(ScratchUnavailableError.is(error) && error.kind).toBe('not-private');
       expect(readFileSync(join(b.root, 'a'), 'utf8')).toBe('changed');
     }
   });

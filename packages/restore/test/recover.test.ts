@@ -246,7 +246,7 @@ describe('an undo that is not what it was', () => {
     const undo = join(b.scratch, 'session-1/work/undo');
     for (const name of readdirSync(undo)) writeFileSync(join(undo, name), 'tainted');
     const error = await refusal(b.recover());
-    expect(findCause(error, UndoTaintedError)?.problem).toBe('changed');
+    expect(findCause(error, UndoTaintedError)?.kind).toBe('changed');
     expect(error.keptAt).toBe(join(b.scratch, 'session-1'));
     expect(b.state()).toBe('new');
     expect(readdirSync(undo).length).toBeGreaterThan(2);
@@ -257,7 +257,7 @@ describe('an undo that is not what it was', () => {
     const undo = join(b.scratch, 'session-1/work/undo');
     unlinkSync(join(undo, readdirSync(undo)[0] as string));
     const error = await refusal(b.recover());
-    expect(findCause(error, UndoTaintedError)?.problem).toBe('missing');
+    expect(findCause(error, UndoTaintedError)?.kind).toBe('missing');
     expect(b.state()).toBe('new');
   });
 
@@ -346,7 +346,7 @@ describe('an intent that cannot be used', () => {
       intent['version'] = 2;
     });
     const error = await refusal(b.recover());
-    expect(findCause(error, RestoreIntentError)?.problem).toBe('unknown-version');
+    expect(findCause(error, RestoreIntentError)?.kind).toBe('unknown-version');
     expect(existsSync(intentOf(b))).toBe(true);
     expect(b.state()).toBe('new');
   });

@@ -122,16 +122,16 @@ export class RecordReader {
   /** Damage found by the ledger is damage of this session. */
   #renamed(error: unknown): unknown {
     if (!JournalCorruptError.is(error) || error.subject === this.sessionId) return error;
-    return new JournalCorruptError(this.sessionId, error.problem, { seq: error.seq, cause: error });
+    return new JournalCorruptError(this.sessionId, error.kind, { seq: error.seq, cause: error });
   }
 
   async #fetch(seq: number, pointer: JsonValue, signal: AbortSignal | undefined): Promise<JsonValue> {
     const { key, size, sha256 } = this.#pointer(seq, pointer);
     const damaged = (
-      problem: 'body-missing' | 'body-mismatch' | 'undecodable',
+      kind: 'body-missing' | 'body-mismatch' | 'undecodable',
       cause?: unknown,
     ): JournalCorruptError =>
-      new JournalCorruptError(this.sessionId, problem, { seq, cause, detail: `object ${key}` });
+      new JournalCorruptError(this.sessionId, kind, { seq, cause, detail: `object ${key}` });
     let bytes: Uint8Array;
     try {
       const object = await this.#blobs.get(key, { signal });

@@ -38,7 +38,7 @@ export class SessionRecovery {
       log = IntentLog.open(session.dir);
     } catch (error) {
       if (!RestoreIntentError.is(error)) throw error;
-      if (error.problem === 'unknown-version') {
+      if (error.kind === 'unknown-version') {
         throw this.#refused('the intent was written by a newer version; use that to recover', error);
       }
       return await this.#setAside(error);
