@@ -1,4 +1,4 @@
-import type { Plugin } from 'vitest/config';
+import { configDefaults, type Plugin } from 'vitest/config';
 
 /** Vitest's five seconds are a wager on an idle machine. A test that hangs is still ended. */
 const leastTimeoutMs = 120_000;
@@ -13,15 +13,16 @@ const patientTests: Plugin = {
   }),
 };
 
+/** Tests that need real servers have a configuration of their own, which names their directories. */
+const withoutServers: Plugin = {
+  name: 'without-servers',
+  config: () => ({ test: { exclude: [...configDefaults.exclude, '**/test/services/**'] } }),
+};
+
 const conditions = ['@holdfast/source', 'node', 'import', 'default'];
 
-/**
- * What every project's configuration starts from.
- *
- * Tests import packages by their public names; the condition maps those names to the sources, so a test run needs no
- * build. Child processes started by tests run the built files instead: build before running process tests.
- */
-export const sourceConditions: {
+/** How tests find packages, and how patient they are. */
+export const patientSources: {
   plugins: Plugin[];
   resolve: { conditions: string[] };
   ssr: { resolve: { conditions: string[] } };
@@ -29,4 +30,15 @@ export const sourceConditions: {
   plugins: [patientTests],
   resolve: { conditions },
   ssr: { resolve: { conditions } },
+};
+
+/**
+ * What every project's configuration starts from.
+ *
+ * Tests import packages by their public names; the condition maps those names to the sources, so a test run needs no
+ * build. Child processes started by tests run the built files instead: build before running process tests.
+ */
+export const sourceConditions: typeof patientSources = {
+  ...patientSources,
+  plugins: [patientTests, withoutServers],
 };

@@ -1,0 +1,63 @@
+import { createServer } from 'node:http';
+
+/**
+ * Lets tests, which run in other processes, kill and restart the servers of the run: one loopback address that takes
+ * `POST /<service>/kill` and `POST /<service>/restart`.
+ * @param {ReadonlyMap<string, import('./registry.mjs').RunningService>} running
+ * @returns {Promise<{ env: Record<string, string>, close: () => void }>}
+ */
+export async function openControl(running) {
+  /** @param {string} url */
+  const perform = async (url) => {
+    const [, name = '', action = ''] = url.split('/');
+    const service = running.get(name);
+    if (service === undefined) throw new Error(`no service ${name} runs`);
+    if (action === 'kill') await service.kill();
+    else if (action === 'restart') await service.restart();
+    else throw new Error(`there is no action ${action}`);
+  };
+  const server = createServer((request, response) => {
+    perform(request.url ?? '').then(
+      () => response.writeHead(204).end(),
+      (/** @type {unknown} */ error) => response.writeHead(500).end(String(error)),
+    );
+  });
+  await /** @type {Promise<void>} */ (
+    new Promise((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    })
+  );
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    env: { HOLDFAST_SERVICES_CONTROL: `http://127.0.0.1:${port}` },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/**
+ * For tests: kills a server of the run as a crash does, or starts a killed one again. Resolves when it is done.
+ * @param {string} service
+ * @param {'kill' | 'restart'} action
+ */
+export async function controlService(service, action) {
+  const response = await fetch(`${serviceVariable('HOLDFAST_SERVICES_CONTROL')}/${service}/${action}`, {
+    method: 'POST',
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${action} of ${service}: ${text}`);
+}
+
+/**
+ * For tests: a variable of the run. A test of a server fails without it; it is never left out in silence.
+ * @param {string} name
+ * @returns {string}
+ */
+export function serviceVariable(name) {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run this test by npm run test:services`);
+  return value;
+}

@@ -1,0 +1,48 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { run } from '../shared/process.mjs';
+import { accepts, findProgram, freePort, startProcess, until } from './server-process.mjs';
+
+export const debianPackages = ['nats-server'];
+
+export function missing() {
+  return findProgram('nats-server') === undefined ? 'nats-server' : undefined;
+}
+
+/**
+ * One NATS server with JetStream in the directory.
+ * @param {string} directory
+ * @returns {Promise<import('./registry.mjs').RunningService>}
+ */
+export async function start(directory) {
+  const program = findProgram('nats-server');
+  if (program === undefined) throw new Error('nats-server is not installed');
+  const port = await freePort();
+  const log = path.join(directory, 'nats.log');
+  const configuration = path.join(directory, 'nats.conf');
+  mkdirSync(path.join(directory, 'jetstream'));
+  writeFileSync(
+    configuration,
+    `listen: 127.0.0.1:${port}\njetstream { store_dir: ${JSON.stringify(path.join(directory, 'jetstream'))}, max_mem: 64M, max_file: 1G }\n`,
+  );
+  const launch = async () => {
+    const child = startProcess(program, ['-c', configuration], { log });
+    await until('nats-server', async () => await accepts(port), { process: child, log });
+    return child;
+  };
+  let server = await launch();
+  return {
+    env: { HOLDFAST_NATS_URL: `nats://127.0.0.1:${port}` },
+    version: (await run(program, ['--version'])).output.trim(),
+    kill: async () => {
+      await server.end('SIGKILL');
+    },
+    restart: async () => {
+      server = await launch();
+    },
+    stop: async () => {
+      await server.end('SIGTERM');
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process';
+import { accessSync, closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * A program that runs until it is told to stop.
+ * @typedef {object} ServerProcess
+ * @property {number} pid
+ * @property {() => boolean} running
+ * @property {(signal: NodeJS.Signals) => Promise<void>} end Sends the signal and waits until the process is gone; SIGKILL
+ *   follows after ten seconds.
+ */
+
+/**
+ * Starts a server program in the foreground, with its output in a file.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ log: string, env?: NodeJS.ProcessEnv, uid?: number, gid?: number, cwd?: string }} options
+ * @returns {ServerProcess}
+ */
+export function startProcess(command, args, options) {
+  const log = openSync(options.log, 'a', 0o600);
+  const { env, uid, gid, cwd } = options;
+  const child = spawn(command, args, {
+    stdio: ['ignore', log, log],
+    // A group of its own: Ctrl-C reaches the runner alone, which then stops the servers in order.
+    detached: true,
+    ...(env === undefined ? {} : { env }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  closeSync(log);
+  let running = true;
+  /** @type {Promise<void>} */
+  const gone = new Promise((resolve) => {
+    const finish = () => {
+      running = false;
+      resolve();
+    };
+    child.once('error', finish);
+    child.once('exit', finish);
+  });
+  return {
+    pid: child.pid ?? 0,
+    running: () => running,
+    end: async (signal) => {
+      if (!running) return;
+      child.kill(signal);
+      const harder = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await gone;
+      clearTimeout(harder);
+    },
+  };
+}
+
+/**
+ * A loopback port that nothing listens on now.
+ * @returns {Promise<number>}
+ */
+export async function freePort() {
+  return await new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
+
+/**
+ * Waits until `condition` holds. Gives up at once when the server process is gone, and after the time limit; the error
+ * ends with the last lines of the server's log.
+ * @param {string} what
+ * @param {() => boolean | Promise<boolean>} condition
+ * @param {{ limitMs?: number, process?: ServerProcess, log?: string }} [options]
+ */
+export async function until(what, condition, options = {}) {
+  const limitMs = options.limitMs ?? 60_000;
+  const started = performance.now();
+  for (;;) {
+    if (await condition()) return;
+    const died = options.process !== undefined && !options.process.running();
+    if (died || performance.now() - started > limitMs) {
+      const why = died ? 'the server has ended' : `not within ${limitMs} ms`;
+      throw new Error(`${what}: ${why}${options.log === undefined ? '' : `\n${lastLines(options.log)}`}`);
+    }
+    await sleep(50);
+  }
+}
+
+/**
+ * Whether something accepts connections on a loopback port.
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
+export async function accepts(port) {
+  return await new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const finish = (/** @type {boolean} */ ok) => {
+      socket.destroy();
+      resolve(ok);
+    };
+    socket.once('connect', () => {
+      finish(true);
+    });
+    socket.once('error', () => {
+      finish(false);
+    });
+  });
+}
+
+/**
+ * The file of a program: on the search path, or in the directories where distributions keep servers.
+ * @param {string} name
+ * @param {readonly string[]} [more] Further directories, looked at first.
+ * @returns {string | undefined}
+ */
+export function findProgram(name, more = []) {
+  const searchPath = (process.env['PATH'] ?? '').split(path.delimiter);
+  for (const directory of [...more, ...searchPath, '/usr/local/sbin', '/usr/sbin', '/sbin']) {
+    const file = path.join(directory, name);
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // The next one.
+    }
+  }
+  return undefined;
+}
+
+/** @param {string} file */
+function lastLines(file) {
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-20).join('\n');
+  } catch {
+    return '';
+  }
+}
