@@ -50,7 +50,10 @@ export class JournalFencedError extends HoldfastError {
   }
 }
 
-/** The lease's epoch is not above the highest fence in the journal: the leases were reset, or belong to another store. */
+/**
+ * Somebody else opened the journal under leases of his own: an epoch that was asked for above the highest fence was
+ * overtaken by another fence meanwhile. Nothing keeps two such owners apart but the fence.
+ */
 export class JournalEpochError extends HoldfastError {
   static override readonly code = 'JOURNAL_EPOCH';
   declare readonly code: 'JOURNAL_EPOCH';
@@ -60,7 +63,7 @@ export class JournalEpochError extends HoldfastError {
 
   constructor(sessionId: string, leaseEpoch: number, fenceEpoch: number) {
     super(
-      `session ${quote(sessionId)}: lease epoch ${String(leaseEpoch)} is not above fence epoch ${String(fenceEpoch)}; use the leases that this journal was written with`,
+      `session ${quote(sessionId)}: lease epoch ${String(leaseEpoch)} is not above fence epoch ${String(fenceEpoch)}; give every owner of this journal the same leases`,
       { fields: { sessionId, leaseEpoch, fenceEpoch }, effect: 'none' },
     );
   }

@@ -16,7 +16,12 @@ import { bodyPrefix } from './internal/prepare-record.js';
 import { isObject } from './internal/schema.js';
 import { isJournalError } from './journal-error.js';
 import type { JournalCallOptions } from './journal-reading.js';
-import { JournalClosedError, SessionExistsError, SessionNotFoundError } from './session-errors.js';
+import {
+  JournalClosedError,
+  JournalEpochError,
+  SessionExistsError,
+  SessionNotFoundError,
+} from './session-errors.js';
 import { newSessionId, parseSessionId } from './session-id.js';
 import type { SessionJournal } from './session-journal.js';
 import type { SessionLedgers } from './session-ledgers.js';
@@ -99,7 +104,7 @@ export class SessionStore implements AsyncDisposable {
    * Opens a session's journal for writing: takes its lease, shuts out a predecessor, replays what is new.
    * @throws SessionNotFoundError when there is none; LeaseHeldError while another owner lives and `wait` is not set.
    * @throws JournalCorruptError when the journal contradicts itself or what was acknowledged.
-   * @throws JournalEpochError when the lease's epoch is not above the highest fence.
+   * @throws JournalEpochError when somebody opens the same journal under other leases at the same time.
    * @throws LedgerInUseError when another process has the ledger and it can be open only once.
    */
   async open(id: string, options: OpenSessionOptions = {}): Promise<SessionJournal> {
@@ -220,15 +225,32 @@ export class SessionStore implements AsyncDisposable {
     throwIfAborted(signal);
   }
 
-  /** 1. Lease. 2. Ledger. 3. Fence and replay. What was taken is given back when a later step fails. */
+  /**
+   * 1. Lease. 2. Ledger. 3. Fence and replay. What was taken is given back when a later step fails. Leases that lost their
+   * counter are taken once more, above what the journal has seen: the journal is the authority on epochs.
+   */
   async #enter(
     id: string,
     mode: 'create' | 'open',
     options: CreateSessionOptions & OpenSessionOptions,
     wait: boolean,
   ): Promise<SessionJournal> {
+    try {
+      return await this.#enterAbove(id, mode, options, { wait });
+    } catch (error) {
+      if (!JournalEpochError.is(error)) throw error;
+      return await this.#enterAbove(id, mode, options, { wait, above: error.fenceEpoch });
+    }
+  }
+
+  async #enterAbove(
+    id: string,
+    mode: 'create' | 'open',
+    options: CreateSessionOptions & OpenSessionOptions,
+    call: { readonly wait: boolean; readonly above?: number | undefined },
+  ): Promise<SessionJournal> {
     const { owner, signal, title, adopt } = options;
-    const lease = await this.#leaser.acquire(sessionLeaseName(id), { wait, signal, owner });
+    const lease = await this.#leaser.acquire(sessionLeaseName(id), { ...call, signal, owner });
     try {
       return await this.#openUnder(lease, id, mode, { owner, signal, title, adopt });
     } catch (error) {

@@ -13,7 +13,7 @@ import {
   type SessionEvent,
   sessionLeaseName,
 } from '@holdfast/journal';
-import { LeaseHeldError, LeaseLostError } from '@holdfast/lease';
+import { LeaseHeldError, LeaseLostError, Leaser } from '@holdfast/lease';
 import { describe, expect, it } from 'vitest';
 
 import { checkpointBody, collect, eventsOf, failureOf, refOf, World } from './support/world.js';
@@ -71,19 +71,52 @@ describe('fencing', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('refuses a lease whose epoch is not above the highest fence', async () => {
+  it('asks lost leases for an epoch above the highest fence', async () => {
     const world = new World();
     const store = await world.store();
     await (await store.create({ id })).close();
     await (await store.open(id)).close();
-    const foreign = await new World().store();
-    void foreign;
-    const other = await world.store(new World().leaser());
-    const error = (await failureOf(other.open(id))) as JournalEpochError;
+    const restored = await world.store(new World().leaser());
+    const journal = await restored.open(id);
+    expect(journal.epoch).toBe(3);
+    await journal.append({ type: 'note', body: 'after the loss' });
+    await journal.close();
+    // The counter is where it belongs again: nobody has to ask twice.
+    const again = await restored.open(id);
+    expect(again.epoch).toBe(4);
+    await again.close();
+  });
+
+  it('refuses an opener whose leases are not those of the others', async () => {
+    const world = new World();
+    const store = await world.store();
+    await (await store.create({ id })).close();
+    const { driver } = new World().leaser();
+    let raised = 0;
+    // Whenever this opener has its lease, another one has raised the fence under the other leases.
+    const overtaken = new Proxy(driver, {
+      get: (target, name) => {
+        if (name !== 'acquire') {
+          const value = Reflect.get(target, name, target) as unknown;
+          return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+        }
+        return async (...call: Parameters<typeof driver.acquire>) => {
+          const grant = await target.acquire(...call);
+          while (raised < grant.epoch + 1) {
+            const other = await store.open(id);
+            raised = other.epoch;
+            await other.close();
+          }
+          return grant;
+        };
+      },
+    });
+    const opener = await world.store(new Leaser(overtaken));
+    const error = (await failureOf(opener.open(id))) as JournalEpochError;
     expect(JournalEpochError.is(error)).toBe(true);
-    expect([error.leaseEpoch, error.fenceEpoch]).toEqual([1, 2]);
+    expect([error.leaseEpoch, error.fenceEpoch]).toEqual([3, 4]);
     // The refusal gave the lease back.
-    expect(JournalEpochError.is(await failureOf(other.open(id)))).toBe(true);
+    expect(JournalEpochError.is(await failureOf(opener.open(id)))).toBe(true);
     await (await store.open(id)).close();
   });
 
