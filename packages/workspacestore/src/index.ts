@@ -61,7 +61,14 @@ export type {
   Tree,
   TreeEntry,
 } from './tree.js';
-export type { DiffOptions, TreeChange, TreeDiff } from './tree-diff.js';
+export type {
+  DiffOptions,
+  TextChange,
+  TextDiffOptions,
+  TextHunk,
+  TreeChange,
+  TreeDiff,
+} from './tree-diff.js';
 export type { VerifyOptions, VerifyProblem, VerifyReport, VerifySubject } from './verify-report.js';
 export { WorkspaceStore } from './workspace-store.js';
 export type { ContentSink, SignalOptions, WorkspaceStoreOptions } from './workspace-store-options.js';

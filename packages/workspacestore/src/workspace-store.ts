@@ -7,7 +7,7 @@ import { AmbiguousRefError, EntryNotFoundError, RefNotFoundError, WorkspaceClose
 import { collectGarbage } from './internal/collect.js';
 import { contentOf, fetchContents } from './internal/content-fetch.js';
 import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy.js';
-import { diffSnapshots, diffTrees } from './internal/diff.js';
+import { diffLiveTree, diffSnapshots } from './internal/diff.js';
 import { explainRef } from './internal/explain.js';
 import { canCompress } from './internal/frame-codec.js';
 import { type MaintainOptions, type MaintainReport, maintainStore } from './internal/maintain.js';
@@ -168,7 +168,7 @@ export class WorkspaceStore implements AsyncDisposable {
     });
   }
 
-  /** Tells how the tree of `after` differs from that of `before`. Costs what differs. */
+  /** Tells how the tree of `after` differs from that of `before`, on request line by line. Costs what differs. */
   async diff(before: Ref, after: Ref, options: DiffOptions = {}): Promise<TreeDiff> {
     const second = parseRef(after);
     return await this.#look(before, options, async (table, first) => {
@@ -187,9 +187,11 @@ export class WorkspaceStore implements AsyncDisposable {
    * @throws The errors of `snapshot` and `openTree`.
    */
   async diffLive(root: string, ref: Ref, options: DiffOptions & CaptureOptions = {}): Promise<TreeDiff> {
-    const target = await this.openTree(ref, options);
-    const live = await this.scan(root, { ...options, target });
-    return diffTrees(target, live, options);
+    const tree = await this.openTree(ref, options);
+    const live = await this.scan(root, { ...options, target: tree });
+    return await this.#look(ref, options, (table) =>
+      diffLiveTree(this.#context, { tree, table }, { root, live }, options),
+    );
   }
 
   /**

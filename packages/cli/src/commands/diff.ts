@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import type { TreeChange, TreeDiff } from '@holdfast/workspacestore';
+import type { TextHunk, TreeChange, TreeDiff } from '@holdfast/workspacestore';
 
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
@@ -18,13 +18,14 @@ export const diffCommand: Command = {
       { name: 'REF', help: 'the first side' },
       { name: 'REF-or-DIR', help: 'the second side: another snapshot, or a live directory' },
     ],
-    options: [{ name: 'text', help: 'show changed lines', unavailable: true }, ...captureOptionSpecs],
-    example: 'holdfast diff 3f9a0c1d ./project',
+    options: [{ name: 'text', help: 'show changed lines of text files' }, ...captureOptionSpecs],
+    example: 'holdfast diff 3f9a0c1d ./project --text',
   },
   run: async (context) => {
     const [first, second] = context.arguments.positionals as [string, string];
     const capture = captureOptions(context);
     const { signal } = context.io;
+    const text = context.arguments.flag('text');
     const stack = await context.stack();
     const before = await resolveRef(stack, first);
     const isPath =
@@ -32,9 +33,9 @@ export const diffCommand: Command = {
     let diff: TreeDiff;
     if (isPath) {
       const root = await resolveRoot(second, context.io.cwd, context.home);
-      diff = await stack.store.diffLive(root, before, { ...storeCapture(capture), signal });
+      diff = await stack.store.diffLive(root, before, { ...storeCapture(capture), text, signal });
     } else {
-      diff = await stack.store.diff(before, await resolveRef(stack, second), { signal });
+      diff = await stack.store.diff(before, await resolveRef(stack, second), { text, signal });
     }
     await context.result(diff, () => diffText(diff));
     return exitStatus.done;
@@ -51,11 +52,30 @@ const letters: Readonly<Record<TreeChange['change'], string>> = {
 };
 
 function diffText({ changes, uncovered }: TreeDiff): string {
-  const lines = changes.map(({ change, path, from }) => {
+  const lines = changes.flatMap(({ change, path, from, text }) => {
     const shown = from === undefined ? printable(path) : `${printable(from)} -> ${printable(path)}`;
-    return `${letters[change]} ${shown}`;
+    const line = `${letters[change]} ${shown}`;
+    if (text === undefined) return [line];
+    return text.kind === 'lines'
+      ? [line, ...text.hunks.flatMap(hunkText)]
+      : [`${line} (${notCompared[text.kind]})`];
   });
   for (const { path, reason } of uncovered)
     lines.push(`? ${printable(path)} (not covered: ${printable(reason)})`);
   return lines.map((line) => `${line}\n`).join('');
+}
+
+const notCompared = {
+  binary: 'not text',
+  'too-large': 'too large to compare',
+  raced: 'changed meanwhile; run it again',
+} as const;
+
+function hunkText({ beforeStart, beforeLines, afterStart, afterLines, lines }: TextHunk): string[] {
+  // As in a patch, an empty side is named by the line before it.
+  const before = `${beforeLines === 0 ? beforeStart - 1 : beforeStart},${beforeLines}`;
+  const after = `${afterLines === 0 ? afterStart - 1 : afterStart},${afterLines}`;
+  const head = `@@ -${before} +${after} @@`;
+  // Tabs are layout; everything else that could drive the terminal is shown, not sent.
+  return [head, ...lines.map((line) => line.split('\t').map(printable).join('\t'))];
 }

@@ -1,6 +1,7 @@
-import { createSha256, equalBytes, toHex } from '@holdfast/base';
+import { createSha256, equalBytes, throwIfAborted, toHex } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 
+import type { ArchiveIndex, IndexRow } from './archive-index.js';
 import { openTail, readMemberHeader } from './archive-tail.js';
 import { FormatFault } from './byte-reader.js';
 import { decodeChunkList } from './chunk-list.js';
@@ -24,22 +25,28 @@ export async function checkArchive(
   if (digest !== name) throw new FormatFault(`bytes with the digest ${digest}`);
   checkMeta(bytes);
   const { index } = openTail(bytes, 0);
-  const frames = new Map<number, Uint8Array>();
-  for (let row = 0; row < index.rowCount; row += 1) {
-    const { key, kind, frame, offset, length } = index.row(row);
-    let raw = frames.get(frame);
-    if (raw === undefined) {
-      const place = index.frame(frame);
-      const stored = bytes.subarray(place.offset, place.offset + place.storedLength);
-      raw = decodeFrame(stored, place.codec, place.rawLength);
-      frames.set(frame, raw);
-    }
-    const object = raw.subarray(offset, offset + length);
-    if (kind === 'chunklist') decodeChunkList(object);
-    else if (!equalBytes(keyOf(kind, object), key))
-      throw new FormatFault(`a ${kind} object with other bytes`);
+  // Frame by frame: all of them together may be a thousand times as large as the archive.
+  for (const [frame, rows] of rowsByFrame(index).entries()) {
+    if (rows.length === 0) continue;
+    const place = index.frame(frame);
+    const stored = bytes.subarray(place.offset, place.offset + place.storedLength);
+    const raw = decodeFrame(stored, place.codec, place.rawLength);
+    for (const row of rows) checkObject(index.row(row), raw);
+    throwIfAborted(signal);
   }
   return bytes.length;
+}
+
+function rowsByFrame(index: ArchiveIndex): number[][] {
+  const frames: number[][] = Array.from({ length: index.frameCount }, () => []);
+  for (let row = 0; row < index.rowCount; row += 1) frames[index.row(row).frame]?.push(row);
+  return frames;
+}
+
+function checkObject({ key, kind, offset, length }: IndexRow, raw: Uint8Array): void {
+  const object = raw.subarray(offset, offset + length);
+  if (kind === 'chunklist') decodeChunkList(object);
+  else if (!equalBytes(keyOf(kind, object), key)) throw new FormatFault(`a ${kind} object with other bytes`);
 }
 
 function checkMeta(bytes: Uint8Array): void {

@@ -1,15 +1,9 @@
 import * as zlib from 'node:zlib';
-import {
-  brotliCompressSync,
-  brotliDecompressSync,
-  constants,
-  gunzipSync,
-  gzipSync,
-  type ZlibOptions,
-} from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
 
 import { UnsupportedFormatError } from '../errors.js';
 import { FormatFault } from './byte-reader.js';
+import { expandZstd } from './zstd-decoder.js';
 
 /** How frames are compressed when an archive is written. Readers take every one of them. */
 export type Compression = 'none' | 'gzip' | 'zstd' | 'brotli';
@@ -22,7 +16,6 @@ const sampleBytes = 32_768;
 
 interface Zstd {
   readonly zstdCompressSync?: (this: void, bytes: Uint8Array) => Uint8Array;
-  readonly zstdDecompressSync?: (this: void, bytes: Uint8Array, options: ZlibOptions) => Uint8Array;
 }
 
 /** Tells whether this runtime can write a codec. */
@@ -90,16 +83,13 @@ function inflate(bytes: Uint8Array, codec: number, rawLength: number): Uint8Arra
         return gunzipSync(bytes, options);
       case frameCodecs.brotli:
         return brotliDecompressSync(bytes, options);
-      case frameCodecs.zstd: {
-        const { zstdDecompressSync } = zlib as Zstd;
-        if (zstdDecompressSync === undefined) throw new UnsupportedFormatError('zstd', 'frame');
-        return zstdDecompressSync(bytes, options);
-      }
+      case frameCodecs.zstd:
+        return expandZstd(bytes, rawLength, options.chunkSize);
       default:
         throw new UnsupportedFormatError(`codec ${codec}`, 'frame');
     }
   } catch (error) {
-    if (UnsupportedFormatError.is(error)) throw error;
+    if (UnsupportedFormatError.is(error) || error instanceof FormatFault) throw error;
     throw new FormatFault('a frame that cannot be expanded', { cause: error });
   }
 }

@@ -4,6 +4,7 @@ import type { OmittedEntry, TreeEntry } from '../tree.js';
 import type { TreeChange, TreeDiff } from '../tree-diff.js';
 import { byteText, textBytes } from './entry-path.js';
 import { IgnoreMatcher } from './ignore-matcher.js';
+import type { ChangedEntries } from './text-changes.js';
 import { sameEntry } from './tree-comparison.js';
 import type { TreePair } from './tree-pairs.js';
 import { toListRow } from './tree-rows.js';
@@ -23,6 +24,8 @@ export class ChangeCollector {
   /** Numbers of the changes that removed a file, by its content; contents of added files, by the change's number. */
   readonly #removedFiles = new Map<string, number[]>();
   readonly #contents = new Map<number, string>();
+  readonly #entries: ChangedEntries[] = [];
+  #finished: ReadonlyMap<TreeChange, ChangedEntries> = new Map();
 
   constructor(before: Coverage, after: Coverage) {
     this.#before = new CoverageTest(before);
@@ -52,6 +55,7 @@ export class ChangeCollector {
   /** The diff; with `renames`, each added file takes the place of one removed file of equal content. */
   finish(renames: boolean): TreeDiff {
     const changes: (TreeChange | undefined)[] = [...this.#changes];
+    const entries = [...this.#entries];
     if (renames) {
       for (const [position, change] of this.#changes.entries()) {
         const content = change.change === 'added' ? this.#contents.get(position) : undefined;
@@ -60,16 +64,27 @@ export class ChangeCollector {
         const removed = this.#changes[source] as TreeChange;
         changes[source] = undefined;
         changes[position] = { ...change, change: 'renamed', from: removed.path, before: removed.before };
+        entries[position] = { before: entries[source]?.before, after: entries[position]?.after };
       }
     }
-    return { changes: changes.filter((change) => change !== undefined), uncovered: this.#uncovered };
+    const finished = new Map<TreeChange, ChangedEntries>();
+    for (const [position, change] of changes.entries())
+      if (change !== undefined) finished.set(change, entries[position] as ChangedEntries);
+    this.#finished = finished;
+    return { changes: [...finished.keys()], uncovered: this.#uncovered };
   }
+
+  /** The entries that a change of the finished diff is about. */
+  readonly entriesOf = (change: TreeChange): ChangedEntries => {
+    return this.#finished.get(change) ?? { before: undefined, after: undefined };
+  };
 
   #push(change: TreeChange['change'], before: TreeEntry | undefined, after: TreeEntry | undefined): void {
     const entry = (after ?? before) as TreeEntry;
     if (change === 'added' && entry.kind === 'file' && entry.size > 0) {
       this.#contents.set(this.#changes.length, entry.content as string);
     }
+    this.#entries.push({ before, after });
     this.#changes.push({
       change,
       path: encodePathText(entry.path),
