@@ -339,6 +339,29 @@ describe('outcomes of an append', () => {
     await journal.close();
   });
 
+  it('takes in the rest of a lost batch whose first event was repeated alone', async () => {
+    const world = new World();
+    const journal = await (await world.store()).create({ id });
+    // The batch lands, its reply is lost, and nothing can be read back.
+    world.faults?.arm({ operation: 'append', kind: 'landed' });
+    world.faults?.arm({ operation: 'append', kind: 'not-landed' });
+    world.faults?.arm({ operation: 'tip', kind: 'error' });
+    const batch = journal.appendBatch([
+      { kind: 'event', type: 'note', id: 'first', body: 1 },
+      { kind: 'event', type: 'note', id: 'second', body: 2 },
+    ]);
+    expect(AppendVerifyError.is(await failureOf(batch))).toBe(true);
+    // In the same millisecond: byte for byte the first record of the batch, so reading back finds it written.
+    world.faults?.arm({ operation: 'append', kind: 'not-landed' });
+    const { seq } = await journal.append({ type: 'note', id: 'first', body: 1 });
+    const next = await journal.append({ type: 'note', id: 'third', body: 3 });
+    expect((await eventsOf(journal)).map((event) => event.body)).toEqual([1, 2, 3]);
+    expect((await journal.append({ type: 'note', id: 'second', body: 2 })).seq).toBe(seq + 1);
+    expect(next.seq).toBe(seq + 2);
+    expect(await journal.verify()).toMatchObject({ events: 3 });
+    await journal.close();
+  });
+
   it("finds a record that is nobody's", async () => {
     const world = new World();
     const journal = await (await world.store()).create({ id });

@@ -83,8 +83,7 @@ export class Committer {
         return failed(placement, error);
       }
       this.position = placement.next;
-      // The position is taken: what was still under way can never land any more.
-      this.#unsettled.clear();
+      this.#forgetSettled();
       for (const record of placement.records) this.#context.ids.add(record.id, record.seq);
       await this.notes?.appended(records.length);
       return placement.outcomes;
@@ -132,8 +131,18 @@ export class Committer {
     }
     if (next.tip === this.position.tip) return;
     this.position = next;
-    this.#unsettled.clear();
+    this.#forgetSettled();
     await this.notes?.appended(next.tip - from);
+  }
+
+  /**
+   * What was under way for places that are taken can never land any more. What stands behind our end may be there: the
+   * rest of a longer append that began with the same records, and whose reply was lost.
+   */
+  #forgetSettled(): void {
+    for (const [digest, { seq }] of this.#unsettled) {
+      if (seq <= this.position.tip) this.#unsettled.delete(digest);
+    }
   }
 
   async #note(refs: readonly string[]): Promise<void> {
