@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
  * @property {NodeJS.ProcessEnv} [env] The whole environment; the own one by default.
  * @property {'capture' | 'inherit' | 'both'} [output] What happens to the output: kept, shown, or both. Kept by default.
  * @property {number} [timeoutMs] The process is killed after this time; no limit by default.
+ * @property {boolean} [group] Runs in a process group of its own, so that a time limit ends its children too.
  */
 
 /**
@@ -36,6 +37,7 @@ export async function run(command, args, options = {}) {
       stdio: ['ignore', mode === 'inherit' ? 'inherit' : 'pipe', mode === 'inherit' ? 'inherit' : 'pipe'],
       // Windows finds npm's commands only through its shell.
       shell: process.platform === 'win32',
+      detached: options.group === true,
     });
     let stdout = '';
     let stderr = '';
@@ -56,7 +58,8 @@ export async function run(command, args, options = {}) {
         ? undefined
         : setTimeout(() => {
             timedOut = true;
-            child.kill('SIGKILL');
+            if (options.group === true && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+            else child.kill('SIGKILL');
           }, options.timeoutMs);
     /** @param {number} code @param {string | undefined} signal */
     const finish = (code, signal) => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { memoryBlobs } from '@holdfast/blobs';
 import { SessionStore, sharedSessionLedgers } from '@holdfast/journal';
 import { afterAll, expect, it } from 'vitest';
-
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { openFileLedger } from '../src/file-ledger.mjs';
 import { removeDirectories, temporaryDirectory } from '../src/harness.mjs';
 import { stealingLeaser } from './fixtures/stealing-leaser.mjs';
@@ -96,6 +96,7 @@ it('stopped writers that were taken over: every acknowledged append exactly once
     expect([id, places.get(id)?.seq, places.get(id)?.epoch]).toEqual([id, seq, epoch]);
   }
   await view.close();
+  countForCampaign('take-overs of the file ledger', counts.opened);
   // The run must have met what it is for.
   expect(counts.opened).toBeGreaterThanOrEqual(wanted / 2);
   expect(counts.fenced).toBeGreaterThan(3);

@@ -18,9 +18,10 @@ import {
 } from '@holdfast/durable';
 import { type FileSystemCall, ForwardingFileSystem } from '@holdfast/durable/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 
-/** Anchored attempts per scenario. */
-const attempts = 5000;
+/** Anchored attempts per scenario; `HOLDFAST_RACE_ATTEMPTS` raises it. */
+const attempts = Number(process.env['HOLDFAST_RACE_ATTEMPTS'] ?? 5_000);
 /** The naive twin ends at its first escape; this many attempts without one mean that the attacker is no good. */
 const naiveAttempts = 50_000;
 
@@ -112,6 +113,7 @@ describe('a walk that reads, under attack', () => {
       });
       return undefined;
     });
+    countForCampaign('anchored operations of walks under attack', attempts);
     expect([...escaped]).toEqual([]);
     expect(read, 'nothing was read at all').toBeGreaterThan(20);
   });
@@ -140,6 +142,7 @@ describe('publishing, under attack', () => {
       published += 1;
       return undefined;
     });
+    countForCampaign('anchored operations of publishing under attack', attempts);
     expect(fs.readdirSync(current.outside).sort()).toEqual(['canary-1', 'canary-2', 'canary-3']);
     expect(published, 'nothing was published at all').toBeGreaterThan(20);
   });
@@ -167,11 +170,13 @@ describe('deletion, under attack', () => {
   it('never deletes anything outside', async () => {
     let removed = 0;
     using root = Dir.openRoot(disk, current.arena);
+    // A deletion is at least five anchored operations.
     await attack(attempts / 5, () => {
       plantVictim();
       if (removeTreeSync(root, 'victim')) removed += 1;
       return undefined;
     });
+    countForCampaign('anchored operations of deletions under attack', attempts);
     expect(canaries()).toBe(3);
     expect(removed, 'nothing was removed at all').toBeGreaterThan(20);
   });

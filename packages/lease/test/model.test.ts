@@ -3,6 +3,7 @@ import type { Lease, Leaser } from '@holdfast/lease';
 import { fsLeaserHarness, type LeaserHarness, memoryLeaserHarness } from '@holdfast/lease/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 
 type Step =
   | { readonly kind: 'acquire'; readonly name: string; readonly above: number }
@@ -171,6 +172,7 @@ const steps = fc.array(
 );
 
 const seed = Number(process.env['HOLDFAST_SEED'] ?? Date.now() % 1_000_000);
+const numRuns = Number(process.env['HOLDFAST_RUNS'] ?? 400);
 
 describe.each<readonly [string, () => LeaserHarness]>([
   ['memory', () => memoryLeaserHarness()],
@@ -185,7 +187,8 @@ describe.each<readonly [string, () => LeaserHarness]>([
         for (const step of sequence) await reference.run(step);
         await reference.finish();
       }),
-      { seed, numRuns: 400 },
+      { seed, numRuns },
     );
+    countForCampaign('sequences of lease calls against a reference', numRuns);
   });
 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 import { seededRandom } from '@holdfast/base/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { HistoryChecker, type HistoryEvent, LogReader } from './history.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
@@ -133,6 +133,7 @@ describe('eight processes on four leases', () => {
           arena.disturb();
         }
         await arena.stop();
+        countForCampaign('take-overs of leases', arena.checker.takeovers);
         expect(arena.problems(), `HOLDFAST_SEED=${seed}`).toEqual([]);
         expect(arena.checker.grants).toBeGreaterThan(wantedTakeovers);
       } finally {

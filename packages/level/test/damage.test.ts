@@ -16,6 +16,7 @@ import { JournalCorruptError, SessionStore } from '@holdfast/journal';
 import { memorySessionParts } from '@holdfast/journal/testing';
 import { openLevelLedgers } from '@holdfast/level';
 import { afterAll, describe, expect, it } from 'vitest';
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 
 const id = 'session-0001';
 // Thousands of openings: a file system in memory where there is one.
@@ -120,6 +121,7 @@ describe('every flipped bit and every truncation of every file of a small sessio
           await check(file, bytes.subarray(0, length), `cut to ${length} bytes`);
         }
       }
+      countForCampaign('damaged databases opened', counts.whole + counts.corrupt);
       expect(counts.corrupt).toBeGreaterThan(statSync(join(home, id, 'refs')).size);
       expect(await outcomeOf(home, bodies)).toBe('whole');
     },

@@ -1,7 +1,7 @@
 import { exploreCrashes } from '@holdfast/durable/testing';
 import { reconcile, swap } from '@holdfast/restore';
 import { describe, expect, it } from 'vitest';
-
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { crashCases, generatedCase } from './support/crash-cases.js';
 import { crashScenario } from './support/crash-scenario.js';
 
@@ -11,20 +11,28 @@ const generated = doubleStates > 200 ? 40 : 3;
 const firstSeed = Number(process.env['HOLDFAST_SEED'] ?? 1);
 const time = { timeout: 3_600_000 };
 
+/** Explores, and tells a campaign how much that was. */
+const explored: typeof exploreCrashes = async (scenario, options) => {
+  const report = await exploreCrashes(scenario, { seed: firstSeed, ...options });
+  countForCampaign('disks after one crash', report.states[0] ?? 0);
+  countForCampaign('disks after two crashes', report.states[1] ?? 0);
+  return report;
+};
+
 const strategies = { reconcile: reconcile(), swap: swap({ fallback: false }) };
 
 for (const [label, strategy] of Object.entries(strategies)) {
   describe(`a crash at any instruction of ${label}`, () => {
     for (const [name, item] of Object.entries(crashCases)) {
       it(`leaves old or new: ${name}`, time, async () => {
-        const report = await exploreCrashes(crashScenario({ ...item, strategy }), { crashes: 1 });
+        const report = await explored(crashScenario({ ...item, strategy }), { crashes: 1 });
         expect(report.exhaustive).toBe(true);
         expect(report.states[0]).toBeGreaterThan(80);
       });
 
       it(`leaves old or new when the recovery crashes too: ${name}`, time, async () => {
         const whole = { crashes: 2, maxStates: doubleStates / 2, recoverySamples: 8 };
-        await exploreCrashes(crashScenario({ ...item, strategy }), whole);
+        await explored(crashScenario({ ...item, strategy }), whole);
         // Most of what can go wrong is in the change itself: all of its moments, whatever the limit.
         const late = {
           crashes: 2,
@@ -32,7 +40,7 @@ for (const [label, strategy] of Object.entries(strategies)) {
           recoverySamples: 4,
           recoveryExhaustiveUpTo: 2,
         };
-        const report = await exploreCrashes(
+        const report = await explored(
           crashScenario({ ...item, dirty: undefined, strategy, late: true }),
           late,
         );
@@ -43,7 +51,7 @@ for (const [label, strategy] of Object.entries(strategies)) {
 
     it('leaves old or new where a restore takes itself back', time, async () => {
       const item = { ...crashCases['replace, create, delete'], strategy, failVerification: true };
-      const report = await exploreCrashes(crashScenario(item as never), {
+      const report = await explored(crashScenario(item as never), {
         crashes: 2,
         maxStates: doubleStates,
       });
@@ -53,7 +61,7 @@ for (const [label, strategy] of Object.entries(strategies)) {
     for (let seed = firstSeed; seed < firstSeed + generated; seed += 1) {
       it(`leaves old or new for the trees of seed ${seed}`, time, async () => {
         const options = { crashes: 2, maxStates: doubleStates, exhaustiveUpTo: 6, samples: 12 };
-        await exploreCrashes(crashScenario({ ...generatedCase(seed), strategy }), options);
+        await explored(crashScenario({ ...generatedCase(seed), strategy }), options);
       });
     }
   });
@@ -63,13 +71,13 @@ describe('whole syncs instead of single ones', () => {
   for (const [label, strategy] of Object.entries(strategies)) {
     for (const [name, item] of Object.entries(crashCases)) {
       it(`leave old or new in ${label}: ${name}`, time, async () => {
-        const report = await exploreCrashes(crashScenario({ ...item, strategy, wholeSync: {} }), {
+        const report = await explored(crashScenario({ ...item, strategy, wholeSync: {} }), {
           crashes: 1,
         });
         expect(report.states[0]).toBeGreaterThan(40);
         const late = { ...item, dirty: undefined, strategy, wholeSync: {}, late: true };
         const limits = { crashes: 2, maxStates: doubleStates, recoverySamples: 4, recoveryExhaustiveUpTo: 2 };
-        await exploreCrashes(crashScenario(late), limits);
+        await explored(crashScenario(late), limits);
       });
     }
   }
@@ -79,7 +87,7 @@ describe('a file system without hard links', () => {
   for (const name of ['replace, create, delete', 'file becomes directory, directory becomes file']) {
     it(`leaves old or new: ${name}`, time, async () => {
       const item = { ...crashCases[name], links: false, strategy: reconcile() };
-      const report = await exploreCrashes(crashScenario(item as never), {
+      const report = await explored(crashScenario(item as never), {
         crashes: 2,
         maxStates: doubleStates,
       });

@@ -9,7 +9,7 @@ import { readTree } from '@holdfast/durable/testing';
 import { readOutcomes, recover, sweepScratch } from '@holdfast/restore';
 import { MemorySource } from '@holdfast/restore/testing';
 import { describe, expect, it } from 'vitest';
-
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { temporaryDirectory } from './support/bench.js';
 
 const run = promisify(execFile);
@@ -72,6 +72,7 @@ for (const strategy of ['reconcile', 'swap']) {
         expect(readTree(disk, root)).toEqual(tree);
         expect(readdirSync(base)).toEqual(['root']);
       }
+      countForCampaign('restores killed', found.old + found.new);
       expect(found.old).toBeGreaterThan(5);
       expect(found.new).toBeGreaterThan(0);
     });

@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { nodeFileSystem } from '@holdfast/durable';
 import { type RestoreStrategy, reconcile, recover, swap, sweepScratch } from '@holdfast/restore';
 import { afterEach, describe, expect, it } from 'vitest';
-
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { type Bench, bench } from './support/bench.js';
 import { WatchedFileSystem } from './support/forwarding.js';
 
@@ -153,6 +153,7 @@ describe('an enemy that swaps directories for links', () => {
         rebuild(b);
       }
       const swaps = await stopAttack();
+      countForCampaign('anchored operations of restores under attack', watched.count);
       expect(outsideState(outside)).toEqual(before);
       expect(swaps).toBeGreaterThan(1_000);
       expect([...kinds.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(5);

@@ -16,7 +16,7 @@ import { SessionNotFoundError } from '@holdfast/journal';
 import { type OpenedSession, WorkspaceRootBusyError } from '@holdfast/rig';
 import type { Ref } from '@holdfast/workspacestore';
 import { afterEach, describe, expect, it } from 'vitest';
-
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { type DiskStack, openDisk } from './support/disk-stack.js';
 
 const worker = fileURLToPath(new URL('fixtures/worker.mjs', import.meta.url));
@@ -161,6 +161,7 @@ describe.each(['exclusive', 'per-session'] as const)('a killed process (%s)', (m
       expect(told.at(-1)?.what, `point ${killAt} of ${points}`).toBe('killed');
       await check(place, mode, told);
     }
+    countForCampaign('sessions killed', Math.min(samples, points));
   });
 });
 

@@ -6,13 +6,15 @@ import { nodeFileSystem } from '@holdfast/durable';
 import { canonicalOrder, generateTree, writeTree } from '@holdfast/workspacestore/testing';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { withStore } from './support/store.js';
 import { remove, temporaryDirectory } from './support/temporary.js';
 import { describeNodes, walk } from './support/walk.js';
 
 /** Trees that are generated; a campaign asks for more. */
 const generated = Number(process.env['HOLDFAST_GENERATED_TREES'] ?? 30);
+const seeded =
+  process.env['HOLDFAST_SEED'] === undefined ? {} : { seed: Number(process.env['HOLDFAST_SEED']) };
 
 const top = temporaryDirectory();
 let made = 0;
@@ -47,8 +49,9 @@ describe('snapshot, materialize, snapshot', () => {
           });
           remove(root);
         }),
-        { numRuns: generated },
+        { numRuns: generated, ...seeded },
       );
+      countForCampaign('generated trees', generated);
     },
     60_000 + generated * 1000,
   );

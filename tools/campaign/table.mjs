@@ -1,0 +1,219 @@
+/**
+ * The campaigns: what is tried, how often in CI and in a long run, and what each is known to find. `campaign.mjs` runs
+ * them; `docs/reliability.md` explains them. A round is a child process; it prints its seed and its counterexample.
+ */
+
+/**
+ * @typedef {object} PlantedBug A mistake that is made on purpose, and the test that sees the harness find it.
+ * @property {string} mistake
+ * @property {string} test The file of the test.
+ */
+
+/**
+ * @typedef {object} Campaign
+ * @property {string} name
+ * @property {string} package What is being tried.
+ * @property {string} proves The promise that a violation would break.
+ * @property {string} [directory] Where vitest is started; the root of the repository by default.
+ * @property {readonly string[]} [files] Test files for vitest.
+ * @property {string} [test] Only tests with this in their names.
+ * @property {readonly string[]} [program] A program of this repository and its arguments, instead of test files.
+ * @property {Readonly<Record<string, string | number>>} bounded Environment of the bounded round that CI runs.
+ * @property {Readonly<Record<string, string | number>>} round Environment of one round of a long run.
+ * @property {{ readonly unit: string, readonly count: number } | undefined} goal When a long run is over; none: after one round.
+ * @property {number} weight Share of the time of a long run.
+ * @property {number} limitSeconds A round that takes longer has failed.
+ * @property {boolean} [onlyLong] Not in CI's campaign step: `npm test` runs it there in full.
+ * @property {readonly PlantedBug[]} planted
+ */
+
+const restoreTests = 'packages/restore/test';
+
+/** @type {readonly Campaign[]} */
+export const campaigns = [
+  {
+    name: 'restore-crash-states',
+    package: 'restore',
+    proves:
+      'a crash at any instruction of a restore, and one of its recovery, leaves the old tree or the new one',
+    files: [`${restoreTests}/crash.test.ts`],
+    bounded: { HOLDFAST_CRASH_STATES: 200 },
+    round: { HOLDFAST_CRASH_STATES: 2_000 },
+    goal: { unit: 'disks after two crashes', count: 1_000_000 },
+    weight: 6,
+    limitSeconds: 1_800,
+    onlyLong: true,
+    planted: [
+      { mistake: 'any of 14 syncs of a restore is left out', test: `${restoreTests}/mutants.test.ts` },
+      { mistake: 'a step of a restore comes after the next one', test: `${restoreTests}/mutants.test.ts` },
+      { mistake: 'the journal is told too early', test: `${restoreTests}/mutants.test.ts` },
+    ],
+  },
+  {
+    name: 'restore-kills',
+    package: 'restore',
+    proves: 'SIGKILL at any change of a restore on the real disk leaves the old tree or the new one',
+    files: [`${restoreTests}/killed.test.ts`],
+    bounded: { HOLDFAST_KILLS: 30 },
+    round: { HOLDFAST_KILLS: 150 },
+    goal: { unit: 'restores killed', count: 300 },
+    weight: 2,
+    limitSeconds: 600,
+    planted: [],
+  },
+  {
+    name: 'restore-races',
+    package: 'restore',
+    proves:
+      'an enemy that swaps directories for links never leads a restore, its undo or its recovery out of the root',
+    files: [`${restoreTests}/races.test.ts`],
+    bounded: { HOLDFAST_RACE_ATTEMPTS: 5_000 },
+    round: { HOLDFAST_RACE_ATTEMPTS: 50_000 },
+    goal: { unit: 'anchored operations of restores under attack', count: 100_000 },
+    weight: 2,
+    limitSeconds: 900,
+    onlyLong: true,
+    planted: [
+      {
+        mistake: 'a restore that looks first and then writes by path',
+        test: `${restoreTests}/races.test.ts`,
+      },
+    ],
+  },
+  {
+    name: 'path-races',
+    package: 'durable',
+    proves:
+      'no anchored walk, publication or deletion leaves its directory while another process swaps it for a link',
+    files: ['packages/durable/test/races.test.ts'],
+    bounded: { HOLDFAST_RACE_ATTEMPTS: 5_000 },
+    round: { HOLDFAST_RACE_ATTEMPTS: 50_000 },
+    goal: { unit: 'anchored operations of walks under attack', count: 50_000 },
+    weight: 1,
+    limitSeconds: 600,
+    onlyLong: true,
+    planted: [
+      { mistake: 'a walk by path', test: 'packages/durable/test/races.test.ts' },
+      { mistake: 'publishing by path', test: 'packages/durable/test/races.test.ts' },
+      { mistake: 'a deletion by path', test: 'packages/durable/test/races.test.ts' },
+    ],
+  },
+  {
+    name: 'session-kills',
+    package: 'rig',
+    proves:
+      'SIGKILL at any boundary of a session leaves one that opens, agrees with its files and has lost nothing',
+    files: ['packages/rig/test/processes.test.ts'],
+    test: 'a killed process',
+    bounded: { HOLDFAST_KILLS: 15 },
+    round: { HOLDFAST_KILLS: 25 },
+    goal: { unit: 'sessions killed', count: 300 },
+    weight: 3,
+    limitSeconds: 300,
+    planted: [],
+  },
+  {
+    name: 'lease-takeovers',
+    package: 'lease',
+    proves:
+      'eight processes that are killed and stopped at random exclude each other on four leases; epochs rise',
+    files: ['packages/lease/test/processes.test.ts'],
+    test: 'eight processes',
+    bounded: { HOLDFAST_LEASE_TAKEOVERS: 300 },
+    round: { HOLDFAST_LEASE_TAKEOVERS: 1_000 },
+    goal: { unit: 'take-overs of leases', count: 3_000 },
+    weight: 3,
+    limitSeconds: 1_200,
+    planted: [],
+  },
+  {
+    name: 'ledger-takeovers',
+    package: 'journal',
+    proves: 'stopped writers that were taken over: every acknowledged append exactly once, no stale one',
+    directory: 'examples/file-ledger',
+    files: ['test/takeover.test.mjs'],
+    bounded: { HOLDFAST_LEDGER_TAKEOVERS: 300 },
+    round: { HOLDFAST_LEDGER_TAKEOVERS: 300 },
+    goal: { unit: 'take-overs of the file ledger', count: 3_000 },
+    weight: 3,
+    limitSeconds: 600,
+    planted: [
+      {
+        mistake: 'a ledger that looks at the fence and then writes',
+        test: 'examples/file-ledger/test/careless.test.mjs',
+      },
+    ],
+  },
+  {
+    name: 'journal-histories',
+    package: 'journal',
+    proves: 'whatever fails, crashes and takes over, every acknowledged event is there once and in order',
+    files: ['packages/journal/test/journal-model.test.ts'],
+    bounded: { HOLDFAST_RUNS: 1_000 },
+    round: { HOLDFAST_RUNS: 1_000 },
+    goal: { unit: 'simulated journal histories', count: 10_000 },
+    weight: 1,
+    limitSeconds: 300,
+    planted: [],
+  },
+  {
+    name: 'lease-histories',
+    package: 'lease',
+    proves: 'any sequence of calls agrees with a reference, in memory and on the strict crash model',
+    files: ['packages/lease/test/model.test.ts'],
+    bounded: { HOLDFAST_RUNS: 1_000 },
+    round: { HOLDFAST_RUNS: 2_000 },
+    goal: { unit: 'sequences of lease calls against a reference', count: 20_000 },
+    weight: 1,
+    limitSeconds: 300,
+    planted: [],
+  },
+  {
+    name: 'damaged-databases',
+    package: 'level',
+    proves: 'every flipped bit and every truncation of a session on disk is whole or refused, never wrong',
+    files: ['packages/level/test/damage.test.ts'],
+    bounded: {},
+    round: { HOLDFAST_CAMPAIGN: 1 },
+    goal: undefined,
+    weight: 2,
+    limitSeconds: 1_800,
+    onlyLong: true,
+    planted: [],
+  },
+  {
+    name: 'generated-trees',
+    package: 'workspacestore',
+    proves: 'capturing, materializing and capturing again is a fixed point for generated trees',
+    files: ['packages/workspacestore/test/round-trip.test.ts'],
+    test: 'keeps bytes, names and modes',
+    bounded: { HOLDFAST_GENERATED_TREES: 1_000 },
+    round: { HOLDFAST_GENERATED_TREES: 500 },
+    goal: { unit: 'generated trees', count: 20_000 },
+    weight: 3,
+    limitSeconds: 600,
+    planted: [],
+  },
+  {
+    name: 'collections',
+    package: 'workspacestore',
+    proves: 'no order of writers and two collectors loses a ref that somebody may need',
+    files: ['packages/workspacestore/test/collect-interleavings.test.ts'],
+    test: 'loses nothing and leaves nothing behind',
+    bounded: { HOLDFAST_INTERLEAVINGS: 30 },
+    round: { HOLDFAST_INTERLEAVINGS: 100 },
+    goal: { unit: 'interleavings of collections and writers', count: 1_000 },
+    weight: 2,
+    limitSeconds: 600,
+    planted: [
+      {
+        mistake: 'collectors retire nobody',
+        test: 'packages/workspacestore/test/collect-interleavings.test.ts',
+      },
+      {
+        mistake: 'collectors see no logs',
+        test: 'packages/workspacestore/test/collect-interleavings.test.ts',
+      },
+    ],
+  },
+];
