@@ -67,7 +67,7 @@ export class FileLedgerDriver {
   async *read(name, range, { signal }) {
     this.#check(signal);
     const directory = this.#directory(name);
-    const { generation, pieces } = await this.#pieces(directory);
+    const { generation, pieces } = await this.#history(directory);
     const ordered = range.reverse ? pieces.toReversed() : pieces;
     let left = range.limit;
     for (const [index, piece] of ordered.entries()) {
@@ -209,7 +209,24 @@ export class FileLedgerDriver {
   }
 
   /**
-   * The files of a ledger in order, without those of another generation.
+   * The files of a ledger without a gap, as far as the ledger went when this began. A large directory is not listed in one
+   * step: a listing may have a file and not the one that was made just before it. But a second listing has everything that
+   * is older than the youngest file of the first one.
+   * @param {string} directory
+   */
+  async #history(directory) {
+    let before = await this.#pieces(directory);
+    for (;;) {
+      const now = await this.#pieces(directory);
+      const end = before.pieces.at(-1)?.seq ?? 0;
+      if (now.generation === before.generation)
+        return { generation: now.generation, pieces: now.pieces.filter(({ seq }) => seq <= end) };
+      before = now;
+    }
+  }
+
+  /**
+   * The files of a ledger in order, without those of another generation. The last one counts; see `#history`.
    * @param {string} directory
    * @returns {Promise<{ generation: string, pieces: Piece[] }>}
    */

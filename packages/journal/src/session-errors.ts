@@ -51,8 +51,8 @@ export class JournalFencedError extends HoldfastError {
 }
 
 /**
- * Somebody else opened the journal under leases of his own: an epoch that was asked for above the highest fence was
- * overtaken by another fence meanwhile. Nothing keeps two such owners apart but the fence.
+ * The lease stands, but its epoch is not above the journal's highest fence: the leases lost their counter, or belong to
+ * another place, under which a living owner is not seen.
  */
 export class JournalEpochError extends HoldfastError {
   static override readonly code = 'JOURNAL_EPOCH';
@@ -60,11 +60,13 @@ export class JournalEpochError extends HoldfastError {
   declare readonly sessionId: string;
   declare readonly leaseEpoch: number;
   declare readonly fenceEpoch: number;
+  /** The ledger is open to one process at a time, and this one has it: no other owner can live. */
+  declare readonly alone: boolean;
 
-  constructor(sessionId: string, leaseEpoch: number, fenceEpoch: number) {
+  constructor(sessionId: string, leaseEpoch: number, fenceEpoch: number, alone: boolean) {
     super(
-      `session ${quote(sessionId)}: lease epoch ${String(leaseEpoch)} is not above fence epoch ${String(fenceEpoch)}; give every owner of this journal the same leases`,
-      { fields: { sessionId, leaseEpoch, fenceEpoch }, effect: 'none' },
+      `session ${quote(sessionId)}: lease epoch ${String(leaseEpoch)} is not above fence epoch ${String(fenceEpoch)}; give every owner of this journal the same leases, or, when they lost their counter and no other owner lives, open it with adopt: true`,
+      { fields: { sessionId, leaseEpoch, fenceEpoch, alone }, effect: 'none' },
     );
   }
 }

@@ -54,6 +54,8 @@ export interface OpenSessionOptions extends JournalCallOptions {
   /**
    * `true`: takes the journal as it is, although its `refs` note is missing, damaged, or says that more was acknowledged.
    * The whole journal is read and checked first, and the note is made anew from it. What was lost stays lost.
+   * Also takes an epoch above the journal's highest fence when the leases were reset (`JournalEpochError` otherwise, where a
+   * ledger is open to several processes): say so only when no other owner lives.
    */
   readonly adopt?: boolean | undefined;
 }
@@ -104,7 +106,8 @@ export class SessionStore implements AsyncDisposable {
    * Opens a session's journal for writing: takes its lease, shuts out a predecessor, replays what is new.
    * @throws SessionNotFoundError when there is none; LeaseHeldError while another owner lives and `wait` is not set.
    * @throws JournalCorruptError when the journal contradicts itself or what was acknowledged.
-   * @throws JournalEpochError when somebody opens the same journal under other leases at the same time.
+   * @throws JournalFencedError when somebody took the session over while it was being opened.
+   * @throws JournalEpochError when the leases do not know the journal, and another owner could live under other leases.
    * @throws LedgerInUseError when another process has the ledger and it can be open only once.
    */
   async open(id: string, options: OpenSessionOptions = {}): Promise<SessionJournal> {
@@ -227,7 +230,8 @@ export class SessionStore implements AsyncDisposable {
 
   /**
    * 1. Lease. 2. Ledger. 3. Fence and replay. What was taken is given back when a later step fails. Leases that lost their
-   * counter are taken once more, above what the journal has seen: the journal is the authority on epochs.
+   * counter are taken once more, above what the journal has seen: the journal is the authority on epochs. Not so where a
+   * living owner under other leases could be overlooked, unless somebody says that there is none.
    */
   async #enter(
     id: string,
@@ -238,7 +242,7 @@ export class SessionStore implements AsyncDisposable {
     try {
       return await this.#enterAbove(id, mode, options, { wait });
     } catch (error) {
-      if (!JournalEpochError.is(error)) throw error;
+      if (!JournalEpochError.is(error) || !(error.alone || options.adopt === true)) throw error;
       return await this.#enterAbove(id, mode, options, { wait, above: error.fenceEpoch });
     }
   }

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '@holdfast/base';
+import { findCause, yieldToEventLoop } from '@holdfast/base';
 import {
   AppendVerifyError,
   EventInvalidError,
@@ -11,6 +11,7 @@ import {
   LedgerBackendError,
   parsePreparedEvent,
   type SessionEvent,
+  SessionStore,
   sessionLeaseName,
 } from '@holdfast/journal';
 import { LeaseHeldError, LeaseLostError, Leaser } from '@holdfast/lease';
@@ -71,22 +72,6 @@ describe('fencing', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('asks lost leases for an epoch above the highest fence', async () => {
-    const world = new World();
-    const store = await world.store();
-    await (await store.create({ id })).close();
-    await (await store.open(id)).close();
-    const restored = await world.store(new World().leaser());
-    const journal = await restored.open(id);
-    expect(journal.epoch).toBe(3);
-    await journal.append({ type: 'note', body: 'after the loss' });
-    await journal.close();
-    // The counter is where it belongs again: nobody has to ask twice.
-    const again = await restored.open(id);
-    expect(again.epoch).toBe(4);
-    await again.close();
-  });
-
   it('refuses an opener whose leases are not those of the others', async () => {
     const world = new World();
     const store = await world.store();
@@ -112,12 +97,52 @@ describe('fencing', () => {
       },
     });
     const opener = await world.store(new Leaser(overtaken));
-    const error = (await failureOf(opener.open(id))) as JournalEpochError;
+    const error = (await failureOf(opener.open(id, { adopt: true }))) as JournalEpochError;
     expect(JournalEpochError.is(error)).toBe(true);
     expect([error.leaseEpoch, error.fenceEpoch]).toEqual([3, 4]);
     // The refusal gave the lease back.
-    expect(JournalEpochError.is(await failureOf(opener.open(id)))).toBe(true);
+    expect(JournalEpochError.is(await failureOf(opener.open(id, { adopt: true })))).toBe(true);
     await (await store.open(id)).close();
+  });
+
+  it('goes on under reset leases when it is told to adopt, and only then', async () => {
+    const world = new World();
+    await (await (await world.store()).create({ id })).close();
+    await (await (await world.store()).open(id)).close();
+    const reset = await world.store(new World().leaser());
+    expect(JournalEpochError.is(await failureOf(reset.open(id)))).toBe(true);
+    const journal = await reset.open(id, { adopt: true });
+    expect(journal.epoch).toBe(3);
+    await journal.append({ type: 'note', body: 1 });
+    await journal.close();
+    // From there on the leases know the journal.
+    const next = await reset.open(id);
+    expect(next.epoch).toBe(4);
+    await next.close();
+  });
+
+  it('says who was faster when the lease is taken over between its grant and the first look', async () => {
+    const world = new World({ notes: false });
+    await (await (await world.store()).create({ id })).close();
+    const other = await world.store();
+    const slow = await SessionStore.open({
+      ledgers: {
+        ...world.ledgers(),
+        // After the lease was granted, before anything was read: where a process may be stopped for long.
+        open: async (...call) => {
+          world.cutOff(id);
+          await (await other.open(id)).close();
+          return await world.ledgers().open(...call);
+        },
+      },
+      leaser: world.leaser(),
+      blobs: world.blobs,
+    });
+    const error = (await failureOf(slow.open(id))) as JournalFencedError;
+    expect(JournalFencedError.is(error)).toBe(true);
+    expect([error.epoch, error.fencedBy]).toEqual([2, 3]);
+    expect(findCause(error, LeaseLostError)).toBeDefined();
+    await (await other.open(id)).close();
   });
 
   it('stops writing as soon as the lease is lost, before anybody else came', async () => {

@@ -36,6 +36,18 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('level session ledgers', () => {
+  it('open under leases that lost their counter: the database proves that no other owner lives', async () => {
+    const ledgers = await openLevelLedgers(temporaryDirectory());
+    const store = await SessionStore.open(memorySessionParts({ ledgers }));
+    await (await store.create({ id })).close();
+    await (await store.open(id)).close();
+    const restored = await SessionStore.open(memorySessionParts({ ledgers }));
+    const journal = await restored.open(id);
+    expect(journal.epoch).toBe(3);
+    await journal.close();
+    await ledgers.close();
+  });
+
   it('keep a session over close and open, with its notes beside the database', async () => {
     const directory = temporaryDirectory();
     const ledgers = await openLevelLedgers(directory);

@@ -1,6 +1,6 @@
 import { type Clock, type Random, randomHex, throwIfAborted } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
-import type { Lease, LeaseOwner } from '@holdfast/lease';
+import { type Lease, LeaseLostError, type LeaseOwner } from '@holdfast/lease';
 
 import { AppendVerifyError, LedgerConflictError } from '../errors.js';
 import type { Ledger } from '../ledger.js';
@@ -45,7 +45,7 @@ export interface OpenJournalFacts {
  * Opens a journal for writing, under a lease that the caller holds.
  *
  * 1. Find where the journal stands, and compare with the highest acknowledged tip; or read all of it, to adopt it.
- * 2. Refuse a lease whose epoch is not above the highest fence.
+ * 2. Refuse a lease whose epoch is not above the highest fence: it was taken over, or leases were reset.
  * 3. Append a fence record at the present tip: from then on a predecessor conflicts for ever. A conflict means that the
  *    predecessor appended once more: read that and try again while the lease holds.
  */
@@ -61,9 +61,7 @@ export async function openJournal(facts: OpenJournalFacts): Promise<SessionJourn
   else if (notes !== undefined) refs = await checkRefsNote(note, reader, position, signal);
   if (facts.mode === 'create' && position.tip > 0) throw new SessionExistsError(sessionId);
   if (facts.mode === 'open' && position.tip === 0) throw new SessionNotFoundError(sessionId);
-  if (lease.epoch <= position.fold.fenceEpoch) {
-    throw new JournalEpochError(sessionId, lease.epoch, position.fold.fenceEpoch);
-  }
+  if (lease.epoch <= position.fold.fenceEpoch) throw await outranked(facts, position.fold.fenceEpoch);
 
   const faults = new AbortController();
   const committer = new Committer(context, position, (fault) => {
@@ -119,6 +117,23 @@ async function refsOfWholeJournal(
     for (const ref of fact === undefined ? [] : refsOf(fact)) refs.add(ref);
   }
   return refs;
+}
+
+/**
+ * Why a lease does not outrank the journal's highest fence: somebody took it over between the grant and this look, which
+ * is the same fact as a conflict while fencing; or it still stands, and then its leaser does not know this journal.
+ */
+async function outranked(
+  { sessionId, ledger, lease, signal }: OpenJournalFacts,
+  fenceEpoch: number,
+): Promise<JournalFencedError | JournalEpochError> {
+  try {
+    await lease.check({ signal });
+  } catch (error) {
+    if (!LeaseLostError.is(error)) throw error;
+    return new JournalFencedError(sessionId, lease.epoch, fenceEpoch, { cause: error });
+  }
+  return new JournalEpochError(sessionId, lease.epoch, fenceEpoch, !ledger.supports.shared);
 }
 
 function forwardLoss(lease: Lease, faults: AbortController): void {
