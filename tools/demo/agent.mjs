@@ -1,102 +1,122 @@
 /**
  * The processes of the demo: an agent that works in a session until it is killed, and one that takes the session over.
- * Speaks JSON lines on standard output and takes one word a line on standard input.
+ * Speaks JSON lines on standard output and takes one line of words at a time on standard input.
  *
- *   node agent.mjs work HOME ROOT
- *   node agent.mjs resume HOME ROOT ID
+ *   node agent.mjs work HOME fixed ROOT            an exclusive session on one directory
+ *   node agent.mjs work HOME own BASE SEED         a session with a root of its own below BASE, seeded
+ *   node agent.mjs resume HOME fixed|own PLACE ID
  */
-import { appendFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { defineRig, exclusiveWorkspace } from '@holdfast/rig';
-import { defineLoop } from '@holdfast/session';
-import { openLocal, parseRef } from 'holdfast';
+import {
+  defineLoop,
+  defineRig,
+  exclusiveWorkspace,
+  openLocal,
+  parseRef,
+  sessionWorkspaces,
+  workspaceTools,
+} from 'holdfast';
 
-const [mode, home, root, id] = /** @type {[string, string, string, string]} */ (process.argv.slice(2));
-const words = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+/** @typedef {import('holdfast').WorkspaceTools} Tools */
+/** @typedef {import('@holdfast/session').BoundTools<Tools>} BoundTools */
+/** @typedef {{ turn: number, wreck?: boolean }} Input */
+
+const [mode, home, placement, place, last] = /** @type {[string, string, string, string, string]} */ (
+  process.argv.slice(2)
+);
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 /** @type {(kind: string, facts?: object) => void} */
 const tell = (kind, facts = {}) => {
   process.stdout.write(`${JSON.stringify({ kind, ...facts })}\n`);
 };
-const nextWord = async () => String((await words.next()).value);
+const nextWords = async () => String((await lines.next()).value).split(' ');
 
+/** The second act begins with the files of the first: each makes files of its own. */
+const [notes, made] = [`notes-${placement}`, `made-${placement}`];
+
+/** What the edits need; made in a tree that has no such files. */
+const starters = {
+  'README.md': '# A project\n\nIt has nothing to read yet, which is soon to change.\n',
+  'package.json': '{\n  "private": true\n}\n',
+};
+
+// A scripted agent: what a model would decide is written down here; the tools and what they do to the files are real.
 const assistant = defineLoop({
   name: 'assistant',
-  // A scripted agent: what a model would decide is written down here; the edits are real.
+  tools: workspaceTools(),
   turn: async (
-    /** @type {import('@holdfast/session').TurnContext<{ turn: number, wreck?: boolean }>} */ { input, step },
-  ) => await step(async () => (input.wreck === true ? await wreck() : await edits(input.turn))),
+    /** @type {import('@holdfast/session').TurnContext<Input, Tools>} */ { input, session, step, tools },
+  ) =>
+    await step(async (signal) => {
+      if (input.wreck !== true) return await edits(input.turn, tools, signal);
+      return await wreck(known(rig.rootOf(session.id)), tools, signal);
+    }),
 });
 
 const local = await openLocal(home);
+/** @type {import('holdfast').Rig} */
 const rig = defineRig(local.fragment, {
   loops: [assistant],
-  workspace: exclusiveWorkspace(local.store, root, local.leaser),
+  primers: ['assistant'],
+  workspace:
+    placement === 'own'
+      ? sessionWorkspaces(local.store, place)
+      : exclusiveWorkspace(local.store, place, local.leaser),
   snapshots: { trigger: 'turn-done', priority: 'required' },
 });
 
 if (mode === 'work') await work();
-else await resume();
+else await resume(await rig.openSession(last));
 
 async function work() {
   const started = performance.now();
-  const controller = await rig.newSession({ title: 'demo' });
-  const baseline = known((await controller.checkpoints())[0]);
-  tell('opened', {
-    id: controller.id,
-    epoch: await epochOf(controller),
-    ref: baseline.ref,
-    ms: performance.now() - started,
-  });
+  const seed = placement === 'own' ? parseRef(last) : undefined;
+  const controller = await rig.newSession({ title: 'demo', seed });
+  const { ref, trigger } = known((await controller.checkpoints())[0]);
+  const { epoch } = await read(controller);
+  const root = known(rig.rootOf(controller.id));
+  tell('opened', { id: controller.id, root, epoch, ref, trigger, ms: performance.now() - started });
   for (let turn = 1; ; turn += 1) {
-    const word = await nextWord();
+    const [word] = await nextWords();
     const asked = performance.now();
     const submission = await controller.submit(word === 'wreck' ? { turn, wreck: true } : { turn });
     const outcome = await submission.outcome;
-    if (outcome.status !== 'done') throw new Error(`turn ${turn} was ${outcome.status}`);
-    const { edits: done } = /** @type {{ edits: number }} */ (outcome.output);
+    if (outcome.status !== 'done') {
+      const cause = outcome.status === 'failed' ? outcome.error : outcome.reason;
+      throw new Error(`turn ${turn} was ${outcome.status}`, { cause });
+    }
+    // The turn ended when its required checkpoint was durable.
     const checkpoint = known((await controller.checkpoints()).at(-1));
-    const { filesRead, bytesStored } = await statsOf(controller, checkpoint.ref);
-    tell('turn', {
-      ref: checkpoint.ref,
-      edits: done,
-      filesRead,
-      bytesStored,
-      ms: performance.now() - asked,
-    });
+    const { filesRead, bytesStored } = known((await read(controller)).stats);
+    const facts = { turn: submission.turn, ref: checkpoint.ref, filesRead, bytesStored };
+    tell('turn', { ...facts, calls: outcome.output, ms: performance.now() - asked });
   }
 }
 
-async function resume() {
-  const controller = await rig.openSession(id);
-  const timeline = [];
-  let recovered;
-  let current;
-  let interrupted = 0;
-  for await (const event of controller.events()) {
-    const { seq, time, type } = event;
-    if (!/^(Workspace|Turn|Session(?:Started|Restored))/.test(type)) continue;
-    const { trigger, ref: named } = /** @type {{ trigger?: string, ref?: string }} */ (event.body);
-    timeline.push({ seq, time, type, trigger, ref: named });
-    if (trigger === 'recovered') recovered = named;
-    if (named !== undefined) current = named;
-    if (type === 'TurnInterrupted') interrupted += 1;
-  }
-  tell('resumed', { epoch: await epochOf(controller), timeline, recovered, current, interrupted });
+/** @param {import('holdfast').OpenedSession} controller */
+async function resume(controller) {
+  const { timeline, epoch } = await read(controller);
+  const { drift, interruptedTurns } = controller.opening;
+  tell('resumed', { epoch, timeline, interrupted: interruptedTurns.length, drift });
   /** @type {import('holdfast').Ref | undefined} */
   let ref;
   let plan;
+  const exact = /** @type {const} */ ({ prune: 'exact' });
   for (;;) {
-    const [word, argument] = (await nextWord()).split(' ');
+    const [word, argument = ''] = await nextWords();
     if (word === 'preview') {
       ref = parseRef(argument);
-      plan = await controller.previewRestore(ref, { prune: 'exact' });
+      plan = await controller.previewRestore(ref, exact);
       tell('plan', { plan });
     } else if (word === 'restore') {
-      tell('receipt', { receipt: await controller.restoreWorkspace(known(ref), { plan, prune: 'exact' }) });
+      tell('receipt', { receipt: await controller.restoreWorkspace(known(ref), { plan, ...exact }) });
+    } else if (word === 'rewind') {
+      tell('receipt', { receipt: await controller.rewindTo(argument, exact) });
     } else if (word === 'undo') {
-      tell('receipt', { receipt: await controller.undo({ prune: 'exact' }) });
+      tell('receipt', { receipt: await controller.undo(exact) });
     } else {
       await controller.shutdown();
       await local.close();
@@ -107,52 +127,88 @@ async function resume() {
   }
 }
 
-/** @param {number} turn */
-async function edits(turn) {
-  const notes = path.join(root, 'notes', `turn-${turn}`);
-  await mkdir(notes, { recursive: true });
-  for (let index = 0; index < 5; index += 1)
-    await writeFile(path.join(notes, `${index}.md`), `turn ${turn}, note ${index}\n`);
-  await appendFile(path.join(root, 'README.md'), `\nEdited in turn ${turn}.\n`);
-  const manifest = path.join(root, 'package.json');
-  const text = await readFile(manifest, 'utf8');
-  await writeFile(`${manifest}.new`, text.replace('{', `{\n  "turn": ${turn},`));
-  await rename(`${manifest}.new`, manifest);
-  if (turn > 1) await rm(path.join(root, 'notes', `turn-${turn - 1}`, '0.md'));
-  return { edits: turn > 1 ? 8 : 7 };
-}
-
-/** Deletes, truncates and half-writes until it is killed. */
-async function wreck() {
-  await rm(path.join(root, 'LICENSE'), { force: true });
-  await rm(path.join(root, 'docs'), { recursive: true, force: true });
-  await mkdir(path.join(root, 'half-done'));
-  const name = known((await readdir(root)).find((entry) => entry.endsWith('.json')));
-  const file = await open(path.join(root, name), 'w');
-  await file.write('{ "half": ');
-  tell('editing', { file: name });
-  for (let index = 0; ; index += 1) {
-    await writeFile(path.join(root, 'half-done', `${index % 50}.txt`), 'x'.repeat(10_000));
+/**
+ * @param {number} turn
+ * @param {BoundTools} tools
+ * @param {AbortSignal} signal
+ */
+async function edits(turn, tools, signal) {
+  const call = { signal };
+  let calls = 0;
+  /** @type {<T>(result: Promise<T>) => Promise<T>} */
+  const counted = async (result) => {
+    calls += 1;
+    return await result;
+  };
+  const { entries } = await counted(tools.list.call({}, call));
+  for (const [path, content] of Object.entries(starters)) {
+    if (!entries.some((entry) => entry.path === path))
+      await counted(tools.write.call({ path, content }, call));
   }
-}
-
-/** @param {import('holdfast').SessionController} controller */
-async function epochOf(controller) {
-  let epoch = 0;
-  for await (const event of controller.events()) epoch = event.epoch;
-  return epoch;
+  for (let index = 0; index < 5; index += 1) {
+    const content = `turn ${turn}, note ${index}\n`;
+    await counted(tools.write.call({ path: `${notes}/turn-${turn}/${index}.md`, content }, call));
+  }
+  const { content: readme } = await counted(tools.read.call({ path: 'README.md' }, call));
+  const beginning = readme.slice(0, 60);
+  const newText = `Edited in turn ${turn}.\n\n${beginning}`;
+  await counted(tools.edit.call({ path: 'README.md', oldText: beginning, newText }, call));
+  const { content: manifest } = await counted(tools.read.call({ path: 'package.json' }, call));
+  const content = manifest.replace('{', `{\n  "turn": ${turn},`);
+  await counted(tools.write.call({ path: 'package.json', content }, call));
+  const { matches } = await counted(tools.search.call({ pattern: `"turn": ${turn},` }, call));
+  if (matches.length === 0) throw new Error('the agent does not find what it has just written');
+  const commands = [
+    `mkdir -p ${made}/empty-${turn} && cp README.md ${made}/copy-${turn} && chmod 600 ${made}/copy-${turn}`,
+    `ln -s ../README.md ${made}/link-${turn} && mv ${notes}/turn-${turn}/4.md ${notes}/moved-${turn}.md`,
+    ...(turn > 1 ? [`rm -r ${notes}/turn-${turn - 1}`] : []),
+  ];
+  const { exitCode, stderr } = await counted(tools.shell.call({ command: commands.join(' && ') }, call));
+  if (exitCode !== 0) throw new Error(`the agent's command failed: ${stderr}`);
+  return calls;
 }
 
 /**
- * @param {import('holdfast').SessionController} controller
- * @param {string} ref
+ * Deletes, truncates and half-writes through a command that ends only when this process is killed.
+ * @param {string} root
+ * @param {BoundTools} tools
+ * @param {AbortSignal} signal
  */
-async function statsOf(controller, ref) {
+async function wreck(root, tools, signal) {
+  const command = [
+    'mkdir half-done && echo $$ > half-done/pid',
+    `rm -rf LICENSE docs ${notes} && printf '{ "half": ' > package.json`,
+    'i=0; while :; do head -c 10000 /dev/zero > half-done/$((i % 50)); i=$((i + 1)); done',
+  ].join('\n');
+  const running = tools.shell.call({ command }, { signal });
+  const inMidEdit = path.join(root, 'half-done', '9');
+  while (!existsSync(inMidEdit)) await Promise.race([running, pause()]);
+  const pid = Number(readFileSync(path.join(root, 'half-done', 'pid'), 'utf8'));
+  tell('editing', { pid });
+  await running;
+}
+
+function pause() {
+  return new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/**
+ * What the journal tells: its timeline, its newest epoch, and the numbers of its newest checkpoint.
+ * @param {import('holdfast').SessionController} controller
+ */
+async function read(controller) {
+  const timeline = [];
+  let epoch = 0;
   let stats;
   for await (const event of controller.events()) {
-    if (event.type === 'WorkspaceCheckpointed' && event.body.ref === ref) stats = event.body.stats;
+    epoch = event.epoch;
+    if (event.type === 'WorkspaceCheckpointed') stats = event.body.stats;
+    const { seq, time, type } = event;
+    if (!/^(Workspace|Turn|Session(?:Started|Restored))/.test(type)) continue;
+    const { trigger, ref } = /** @type {{ trigger?: string, ref?: string }} */ (event.body);
+    timeline.push({ seq, time, type, trigger, ref });
   }
-  return known(stats);
+  return { timeline, epoch, stats };
 }
 
 /**
