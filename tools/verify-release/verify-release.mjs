@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * Proves that what would be published works by itself: packs every package, installs each packed file alone into an empty
- * project, imports every entry point and runs the examples of its README and its contract suites under Node 20, 22 and 24,
+ * project, imports every entry point and runs the examples of its README, the program that needs it alone and its contract suites
+ * under Node 20, 22 and 24,
  * measures the time of import, and type-checks a consumer with the oldest and the newest supported TypeScript in both ways of resolution.
  */
 import {
@@ -24,6 +25,7 @@ import { packAll, readPacked } from '../shared/pack.mjs';
 import { run } from '../shared/process.mjs';
 import { Tally } from '../shared/tally.mjs';
 import { listPackages, publishedEntries, readJson, repositoryRoot } from '../shared/workspace.mjs';
+import { onePackageProblem, onePackagePrograms } from './one-package.mjs';
 import { importProgram, importTimeProgram, installProject, typeProject } from './project.mjs';
 import { nodeProgram, typescriptCompiler } from './toolchain.mjs';
 
@@ -98,6 +100,8 @@ async function prepare(item, all) {
   writeFileSync(path.join(project, 'imports.mjs'), importProgram(specifiersOf(item.name)));
   const programs = ['imports.mjs'];
   const readme = item.files.includes('README.md') ? readPacked(item.tarball, 'README.md') : '';
+  const own = addOnePackageProgram(item, all);
+  if (own !== undefined) programs.push(own);
   const examples = await exampleProject(item, all, readme);
   if (examples === undefined) return programs;
   for (const [index, example] of examplesOfMarkdown('README.md', readme).entries()) {
@@ -115,6 +119,24 @@ async function prepare(item, all) {
   const suites = path.join(directoryOf(item.name), 'test', 'node');
   if (existsSync(suites)) cpSync(suites, path.join(project, 'suites'), { recursive: true });
   return programs;
+}
+
+/**
+ * Puts the program that needs this one package beside it.
+ * @param {PackedPackage} item
+ * @param {readonly PackedPackage[]} all
+ * @returns {string | undefined} Its name in the project.
+ */
+function addOnePackageProgram(item, all) {
+  const file = onePackagePrograms.get(item.name);
+  if (file === undefined) return undefined;
+  const source = readFileSync(file, 'utf8');
+  report(
+    `${item.name}: a program of at most 40 lines with this package alone`,
+    onePackageProblem(source, item, all),
+  );
+  writeFileSync(path.join(projectOf(item.name), 'one-package.mjs'), source);
+  return 'one-package.mjs';
 }
 
 /**
@@ -235,6 +257,11 @@ try {
   const size = packed.reduce((sum, item) => sum + readFileSync(item.tarball).byteLength, 0);
   const versions = nodes.map((node) => node.version).join(', ');
   console.log(`${packed.length} packages, ${Math.round(size / 1024)} KiB packed; Node ${versions}`);
+
+  for (const name of onePackagePrograms.keys()) {
+    const known = packed.some((item) => item.name === name);
+    report(`${name}: is packed`, known ? undefined : 'a program was written for it');
+  }
 
   // Two at a time: an installation waits for the network, a program for the processor.
   const queue = [...packed];
