@@ -114,7 +114,7 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
 }
 
 /** Specified commands that are not built yet: refused as such instead of being called unknown. */
-const plannedCommands: readonly string[] = ['maintain', 'export', 'import', 'run', 'hook', 'mcp'];
+const plannedCommands: readonly string[] = ['run', 'hook', 'mcp'];
 
 function overview(): string {
   const width = Math.max(...commands.map((command) => command.spec.name.length));

@@ -55,7 +55,7 @@ describe('command line grammar', () => {
   });
 
   it('refuses commands that are specified and not built as not available', async () => {
-    for (const words of [['maintain'], ['run', 'x'], ['mcp']]) {
+    for (const words of [['hook'], ['run', 'x'], ['mcp']]) {
       const { status, err } = await run(words);
       expect(status).toBe(1);
       expect(err).toContain('CLI_NOT_AVAILABLE');

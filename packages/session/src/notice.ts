@@ -44,6 +44,19 @@ export type SessionNotice =
       readonly error: EventFailure;
       readonly durationMs: number;
     }
+  | {
+      /** Archives of the store were merged or left behind, in the background. */
+      readonly type: 'maintenance-finished';
+      readonly merged: number;
+      readonly rebased: number;
+      readonly durationMs: number;
+    }
+  | {
+      /** The archives stay as they are; it is tried again after further checkpoints. */
+      readonly type: 'maintenance-failed';
+      readonly error: EventFailure;
+      readonly durationMs: number;
+    }
   | { readonly type: 'fault-changed'; readonly fault: SessionFault | undefined }
   | { readonly type: 'phase-changed'; readonly phase: SessionPhase };
 

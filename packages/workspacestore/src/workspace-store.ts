@@ -10,7 +10,12 @@ import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy
 import { diffLiveTree, diffSnapshots } from './internal/diff.js';
 import { explainRef } from './internal/explain.js';
 import { canCompress } from './internal/frame-codec.js';
-import { type MaintainOptions, type MaintainReport, maintainStore } from './internal/maintain.js';
+import {
+  type MaintainOptions,
+  type MaintainReport,
+  maintainStore,
+  nothingMaintained,
+} from './internal/maintain.js';
 import { type Materialized, type MaterializeOptions, materializeTree } from './internal/materialize.js';
 import { keyBytes } from './internal/object-key.js';
 import type { ObjectTable } from './internal/object-table.js';
@@ -41,6 +46,8 @@ export class WorkspaceStore implements AsyncDisposable {
   readonly #context: StoreContext;
   readonly #opened: OpenSnapshots;
   readonly #running = new Set<Promise<unknown>>();
+  readonly #maintaining = new Set<Promise<unknown>>();
+  #collecting = 0;
   #closing: Promise<void> | undefined;
 
   private constructor(context: StoreContext) {
@@ -222,15 +229,34 @@ export class WorkspaceStore implements AsyncDisposable {
    * @throws CollectError naming the step; nothing was deleted unless the step is `delete`.
    */
   async collect(options: CollectOptions): Promise<CollectReport> {
-    return await this.#run(options, () => collectGarbage(this.#context, options));
+    return await this.#run(options, async () => {
+      this.#collecting += 1;
+      try {
+        await Promise.allSettled(this.#maintaining);
+        throwIfAborted(options.signal);
+        return await collectGarbage(this.#context, options);
+      } finally {
+        this.#collecting -= 1;
+      }
+    });
   }
 
   /**
    * Merges small archives of the roots that this store has captured, and leaves dead ones behind. Meant to run after a ref
-   * was returned, in the background; safe beside everything else. An abort leaves at most unreferenced archives.
+   * was returned, in the background; safe beside everything else. While this store collects it does nothing, because a
+   * collection would only make it do its work again. An abort leaves at most unreferenced archives.
    */
   async maintain(options: MaintainOptions = {}): Promise<MaintainReport> {
-    return await this.#run(options, () => maintainStore(this.#context, options));
+    return await this.#run(options, async () => {
+      if (this.#collecting > 0) return nothingMaintained;
+      const maintaining = maintainStore(this.#context, options);
+      this.#maintaining.add(maintaining);
+      try {
+        return await maintaining;
+      } finally {
+        this.#maintaining.delete(maintaining);
+      }
+    });
   }
 
   /** Tells which records keep a snapshot in the store. */

@@ -7,6 +7,7 @@ import { type Ref, WorkspaceStore } from '@holdfast/workspacestore';
 import { describe, expect, test } from 'vitest';
 import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { Interleaving } from './support/interleaving.js';
+import { passOn } from './support/pass-on.js';
 import { contents, withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
 
@@ -128,18 +129,6 @@ async function world(seed: number, mutant?: Mutant): Promise<Blobs> {
   });
   return shared;
 }
-
-const passOn = (driver: Driver): Driver => ({
-  contract: 'blobs/1',
-  supports: driver.supports,
-  storagePaths: () => driver.storagePaths(),
-  put: (...call) => driver.put(...call),
-  get: (...call) => driver.get(...call),
-  stat: (...call) => driver.stat(...call),
-  list: (...call) => driver.list(...call),
-  delete: (...call) => driver.delete(...call),
-  close: () => driver.close(),
-});
 
 /** Ways to break the protocol from outside. */
 const mutants = {

@@ -1,11 +1,14 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
+import { seededRandom } from '@holdfast/base/testing';
 import { type Blobs, memoryBlobs } from '@holdfast/blobs';
-import type { Ref } from '@holdfast/workspacestore';
+import { layerBlobs } from '@holdfast/blobs/layers';
+import type { Ref, WorkspaceStoreOptions } from '@holdfast/workspacestore';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { contents, withStore } from './support/store.js';
+import { passOn } from './support/pass-on.js';
+import { blobsOf, contents, withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
 import { walk } from './support/walk.js';
 
@@ -104,6 +107,187 @@ describe('merging', () => {
   });
 });
 
+describe('maintaining', () => {
+  /** Nine small archives of one root. */
+  async function steps(options: WorkspaceStoreOptions = {}): Promise<Ref[]> {
+    const refs: Ref[] = [];
+    await withStore(blobs, options, async (store) => {
+      for (let step = 0; step < 9; step += 1) {
+        fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
+        const { ref, hold } = await store.snapshot(root);
+        store.release(hold);
+        refs.push(ref);
+      }
+    });
+    return refs;
+  }
+
+  test('knows the roots of earlier processes by the cache, on request', async () => {
+    const cacheDirectory = `${root}-cache`;
+    const refs = await steps({ cacheDirectory });
+    await withStore(blobs, { cacheDirectory }, async (store) => {
+      expect(await store.maintain()).toEqual({ roots: 0, merged: 0, rebased: 0 });
+      expect(await store.maintain({ saved: true, roots: [`${root}-other`] })).toMatchObject({ roots: 0 });
+      const steps: number[] = [];
+      const report = await store.maintain({
+        saved: true,
+        onProgress: ({ merged }) => {
+          steps.push(merged);
+        },
+      });
+      expect(report).toEqual({ roots: 1, merged: 1, rebased: 0 });
+      expect(steps).toEqual([1, 1]);
+    });
+    // The next process builds on what was merged, and reads nothing that did not change.
+    await withStore(blobs, { cacheDirectory }, async (store) => {
+      expect((await store.maintain({ saved: true })).merged).toBe(0);
+      const { ref, stats } = await store.snapshot(root, { base: refs.at(-1) as Ref });
+      expect([ref, stats.filesRead]).toEqual([refs.at(-1), 0]);
+      fs.writeFileSync(path.join(root, 'f0'), 'last');
+      expect(await archivesOf((await store.snapshot(root)).ref)).toBeLessThanOrEqual(3);
+    });
+    // The cache of another store says nothing.
+    await withStore(memoryBlobs(), { cacheDirectory }, async (store) => {
+      expect(await store.maintain({ saved: true })).toEqual({ roots: 0, merged: 0, rebased: 0 });
+    });
+  });
+
+  test('does no more than it may, and nothing beside a collection of the same store', async () => {
+    await withStore(blobs, {}, async (store) => {
+      const refs: Ref[] = [];
+      for (let step = 0; step < 20; step += 1) {
+        fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
+        const { ref, hold } = await store.snapshot(root);
+        store.release(hold);
+        refs.push(ref);
+      }
+      let beside: unknown;
+      await store.collect({
+        live: async function* () {
+          beside = await store.maintain();
+          yield* refs;
+        },
+      });
+      expect(beside).toEqual({ roots: 0, merged: 0, rebased: 0 });
+      expect((await store.maintain({ maxMerges: 0 })).merged).toBe(0);
+      expect((await store.maintain({ maxMerges: 1 })).merged).toBe(1);
+      expect((await store.maintain({ roots: [`${root}/../root`] })).merged).toBe(1);
+    });
+  });
+
+  test('copies no damage: what it would give up for a copy is proved first', async () => {
+    const cacheDirectory = `${root}-cache`;
+    const refs = await steps({ cacheDirectory });
+    const bad = await contents(blobs);
+    const archive = [...bad.keys()].filter((key) => key.startsWith('archives/'))[4] as string;
+    const bytes = (bad.get(archive) as Uint8Array).slice();
+    // The first byte of the data: nothing that is looked at when an archive is opened.
+    bytes[1536] = (bytes[1536] as number) ^ 1;
+    blobs = await blobsOf(bad.set(archive, bytes));
+    await withStore(blobs, { cacheDirectory }, async (store) => {
+      await expect(store.maintain({ saved: true })).rejects.toMatchObject({
+        code: 'WORKSPACE_INTEGRITY',
+        path: archive,
+      });
+      expect(await names('moved/')).toEqual([]);
+      // A snapshot that would merge goes on without: what it was asked for is done.
+      fs.writeFileSync(path.join(root, 'f0'), 'on');
+      await store.snapshot(root, { base: refs.at(-1) as Ref });
+    });
+  });
+
+  test('passes over a root whose archives were collected meanwhile', async () => {
+    await withStore(blobs, {}, async (store) => {
+      for (let step = 0; step < 9; step += 1) {
+        fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
+        store.release((await store.snapshot(root)).hold);
+      }
+      await withStore(blobs, {}, async (other) => {
+        for (const key of (await contents(blobs)).keys())
+          if (key.endsWith('/0000000000')) await other.forgetWriter(key.slice(8, 40));
+        expect((await other.collect({ live: () => [] })).deleted.archives).toBe(9);
+      });
+      expect(await store.maintain()).toEqual({ roots: 1, merged: 0, rebased: 0 });
+      expect((await store.verify('all', { deep: true })).problems).toEqual([]);
+    });
+  });
+});
+
+/**
+ * The bounds of a long run. Ten files of some hundred change at each step; the session is idle now and then.
+ */
+describe('500 checkpoints of ten files each', () => {
+  const checkpoints = 500;
+  const files = 400;
+
+  test('stay within the bounds: archives of a restore, requests of a fresh host, bytes written again', async () => {
+    const random = seededRandom(20_260_101);
+    const content = (): string => Buffer.from(random.bytes(600)).toString('base64');
+    for (let file = 0; file < files; file += 1) {
+      if (file % 40 === 0) fs.mkdirSync(path.join(root, `d${file / 40}`));
+      fs.writeFileSync(path.join(root, `d${Math.floor(file / 40)}/f${file}`), content());
+    }
+    const written = { archives: 0, merged: 0 };
+    const counting = layerBlobs(blobs, [countWrites(written)], { keepOpen: true });
+    let most = 0;
+    let last: Ref | undefined;
+    let expected: string[] = [];
+    await withStore(counting, { threads: false }, async (store) => {
+      for (let step = 0; step < checkpoints; step += 1) {
+        for (let change = 0; change < 10; change += 1) {
+          const file = random.below(files);
+          fs.writeFileSync(path.join(root, `d${Math.floor(file / 40)}/f${file}`), content());
+        }
+        const { ref, hold } = await store.snapshot(root, last === undefined ? {} : { base: last });
+        store.release(hold);
+        last = ref;
+        const before = written.archives;
+        await store.maintain({ roots: [root], maxMerges: 4 });
+        written.merged += written.archives - before;
+        if (step % 25 === 24) most = Math.max(most, await archivesOf(ref));
+      }
+      expected = walk(root);
+    });
+    // 21 unsealed archives, the one of the step itself, and those above 8 MiB, of which there is none here.
+    expect(most).toBeLessThanOrEqual(22);
+    expect(written.merged).toBeLessThanOrEqual(4 * (written.archives - written.merged));
+    expect(written.merged).toBeGreaterThan(0);
+    const reads = { gets: 0 };
+    await withStore(layerBlobs(blobs, [countReads(reads)], { keepOpen: true }), {}, async (store) => {
+      await store.materialize(last as Ref, `${root}-fresh`, { sync: false });
+      expect(walk(`${root}-fresh`)).toEqual(expected);
+    });
+    // One read for the record, and for each archive one for its end and a few for what is needed of it.
+    expect(reads.gets).toBeLessThanOrEqual(120);
+    console.log(
+      `500 checkpoints: at most ${most} archives, ${written.archives} bytes written, ` +
+        `${written.merged} of them by merging, ${reads.gets} reads to restore`,
+    );
+  }, 240_000);
+});
+
+type Layer = Parameters<typeof layerBlobs>[1][number];
+
+function countWrites(written: { archives: number }): Layer {
+  return (driver) => ({
+    ...passOn(driver),
+    put: (key, source, options) => {
+      if (key.startsWith('archives/')) written.archives += source.size;
+      return driver.put(key, source, options);
+    },
+  });
+}
+
+function countReads(reads: { gets: number }): Layer {
+  return (driver) => ({
+    ...passOn(driver),
+    get: (...call) => {
+      reads.gets += 1;
+      return driver.get(...call);
+    },
+  });
+}
+
 describe('rebasing', () => {
   test('leaves dead archives behind', async () => {
     const noise = (seed: number): Buffer => {
@@ -118,6 +302,9 @@ describe('rebasing', () => {
         base = (await store.snapshot(root, base === undefined ? {} : { base })).ref;
       }
       expect((await store.maintain()).rebased).toBe(1);
+      // Another record of the same ref, with the new archive: a collection that keeps the ref keeps it too.
+      expect((await store.explain(base as Ref)).records).toHaveLength(2);
+      expect(await archivesOf(base as Ref)).toBeLessThanOrEqual(2);
       fs.writeFileSync(path.join(root, 'f0'), 'next');
       const { ref } = await store.snapshot(root, { base: base as Ref });
       expect(await archivesOf(ref)).toBeLessThanOrEqual(3);

@@ -7,6 +7,7 @@ import type { DiffOptions, Ref, TextHunk, TreeChange } from '@holdfast/workspace
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { passOn } from './support/pass-on.js';
 import { withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
 
@@ -197,19 +198,12 @@ describe('changed lines', () => {
       blobs,
       [
         (driver) => ({
-          contract: 'blobs/1',
-          supports: driver.supports,
-          storagePaths: () => driver.storagePaths(),
-          put: (...call) => driver.put(...call),
+          ...passOn(driver),
           get: (...call) => {
             // The last read of the store fetches the stored content, after the scan.
             fs.appendFileSync(at('f'), 'more\n');
             return driver.get(...call);
           },
-          stat: (...call) => driver.stat(...call),
-          list: (...call) => driver.list(...call),
-          delete: (...call) => driver.delete(...call),
-          close: () => driver.close(),
         }),
       ],
       { keepOpen: true },

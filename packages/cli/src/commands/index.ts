@@ -6,6 +6,7 @@ import { exportCommand } from './export.js';
 import { gcCommand } from './gc.js';
 import { importCommand } from './import.js';
 import { lsCommand } from './ls.js';
+import { maintainCommand } from './maintain.js';
 import { materializeCommand } from './materialize.js';
 import { recoverCommand } from './recover.js';
 import { restoreCommand } from './restore.js';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   recoverCommand,
   verifyCommand,
   gcCommand,
+  maintainCommand,
   exportCommand,
   importCommand,
   explainCommand,

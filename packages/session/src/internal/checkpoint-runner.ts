@@ -17,6 +17,7 @@ import {
   CheckpointTransaction,
 } from './checkpoint-transaction.js';
 import { type Deferred, deferred } from './deferred.js';
+import { Maintenance } from './maintenance.js';
 import { turnEndEvent } from './turn-end-event.js';
 
 /** What a boundary led to. */
@@ -53,6 +54,7 @@ export interface RunnerHost extends CheckpointHost {
 export class CheckpointRunner implements BoundaryRunner {
   readonly #host: RunnerHost;
   readonly #transaction: CheckpointTransaction;
+  readonly #maintenance: Maintenance;
   readonly #ending = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   #pending: PendingWalk | undefined;
@@ -65,6 +67,7 @@ export class CheckpointRunner implements BoundaryRunner {
   constructor(host: RunnerHost) {
     this.#host = host;
     this.#transaction = new CheckpointTransaction(host);
+    this.#maintenance = new Maintenance(host);
   }
 
   /** Takes a checkpoint now; the session must be idle. Success takes a recoverable fault away. */
@@ -96,6 +99,7 @@ export class CheckpointRunner implements BoundaryRunner {
 
   /** Cancels what runs and waits in the background. */
   giveWay(reason: string): void {
+    this.#maintenance.giveWay(reason);
     this.#walk?.abort(new Error(`gave way to ${reason}`));
     this.#pending?.begun.resolve();
     this.#pending = undefined;
@@ -112,6 +116,7 @@ export class CheckpointRunner implements BoundaryRunner {
   async clearBackground(reason: string): Promise<void> {
     this.giveWay(reason);
     await this.#walking;
+    await this.#maintenance.settled();
   }
 
   async stepDone(step: StepDoneBody): Promise<BoundaryResult> {
@@ -137,11 +142,13 @@ export class CheckpointRunner implements BoundaryRunner {
   async idle(loop?: string): Promise<BoundaryResult> {
     const turn = this.#interruptedTurn;
     this.#interruptedTurn = undefined;
-    return await this.boundary({
+    const result = await this.boundary({
       trigger: turn === undefined ? 'idle' : 'interrupt',
       event: { type: 'SessionIdle', body: loop === undefined ? {} : { loop } },
       cause: turn === undefined ? {} : { turn },
     });
+    this.#maintain();
+    return result;
   }
 
   /** Records a boundary and takes the checkpoint that the policy asks for there. */
@@ -164,6 +171,7 @@ export class CheckpointRunner implements BoundaryRunner {
     if (signal.aborted) cancel();
     await Promise.allSettled([...this.#running]);
     await this.#walking;
+    await this.#maintenance.settled();
     signal.removeEventListener('abort', cancel);
     this.#ending.abort(new SessionClosedError(this.#host.sessionId, 'closed'));
   }
@@ -244,10 +252,19 @@ export class CheckpointRunner implements BoundaryRunner {
     });
     this.#running.add(work);
     try {
-      return await work;
+      const committed = await work;
+      this.#maintenance.checkpointed();
+      return committed;
     } finally {
       this.#running.delete(work);
+      this.#maintain();
     }
+  }
+
+  /** Lets the store tidy up, when the session has nothing else to do. */
+  #maintain(): void {
+    const { isClosing, isIdle } = this.#host;
+    if (isIdle() && !isClosing() && this.#running.size === 0) this.#maintenance.begin();
   }
 
   #refuseManual(): void {

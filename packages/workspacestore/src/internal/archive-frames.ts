@@ -1,10 +1,16 @@
+import { sha256Hex } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 
+import { IntegrityError } from '../errors.js';
 import type { BuiltFrame, FrameObject } from './archive-writer.js';
 import type { OpenArchive } from './object-table.js';
 import { archiveKey } from './store-keys.js';
 
-/** The frames of an archive as they are stored, split by the member they belong to. */
+/**
+ * The frames of an archive as they are stored, split by the member they belong to. What is copied unread must be proved
+ * first: a copy gets a good name of its own, and the original is given up for it.
+ * @throws IntegrityError when the bytes are not those that the archive is named after.
+ */
 export async function readFrames(
   blobs: Blobs,
   archive: OpenArchive,
@@ -19,6 +25,14 @@ export async function readFrames(
   const data: BuiltFrame[] = [];
   const trees: BuiltFrame[] = [];
   const bytes = await blobs.getBytes(archiveKey(archive.ref.name), { signal });
+  const digest = sha256Hex(bytes);
+  if (digest !== archive.ref.name) {
+    throw new IntegrityError({
+      path: archiveKey(archive.ref.name),
+      expected: archive.ref.name,
+      got: digest,
+    });
+  }
   for (const [number, list] of objects.entries()) {
     const { offset, storedLength, rawLength, codec } = index.frame(number);
     const frame = { codec, rawLength, bytes: bytes.subarray(offset, offset + storedLength), objects: list };

@@ -55,6 +55,11 @@ export class CacheDirectory {
     });
   }
 
+  /** The names that are there now. */
+  names(): string[] {
+    return quietly(() => this.#dir.list().map((name) => Buffer.from(name).toString())) ?? [];
+  }
+
   /** Replaces what is under a name. Not synced: after a power failure the old bytes, or none, are there. */
   async write(name: string, parts: readonly Uint8Array[]): Promise<void> {
     const temporary = `${name}.${randomHex(this.#random, 4)}`;

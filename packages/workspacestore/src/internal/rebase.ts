@@ -1,12 +1,14 @@
-import { encodePathText } from '@holdfast/base';
+import { encodePathText, Pacer } from '@holdfast/base';
 
-import { rootKeyOfRef } from '../ref.js';
+import { type Ref, rootKeyOfRef } from '../ref.js';
+import { FormatFault } from './byte-reader.js';
+import { commitArchives } from './commit.js';
 import { byteText, joinPath } from './entry-path.js';
 import { keyBytes, keyOf, type ObjectKind } from './object-key.js';
 import { ObjectTable, type OpenArchive } from './object-table.js';
 import type { RootState } from './root-state.js';
 import { SnapshotSink } from './snapshot-sink.js';
-import type { StoreContext } from './store-context.js';
+import { openSnapshot, type StoreContext } from './store-context.js';
 import { readDirectory, readRoot } from './tree-reading.js';
 
 interface Options {
@@ -27,7 +29,9 @@ const mostRewritten = 64 * 2 ** 20;
 
 /**
  * Rewrites what a root's tree still needs of archives that are mostly dead, so that later snapshots need not name them.
- * Nothing of what is stored changes: older snapshots keep their archives, and the new one is named by the next commit.
+ * Nothing of what is stored changes: older snapshots keep their archives.
+ *
+ * 1. The new archives are durable. 2. A further record of the ref names them.
  */
 export async function rebaseClosure(
   context: StoreContext,
@@ -37,11 +41,13 @@ export async function rebaseClosure(
   const { committed } = state;
   if (committed === undefined) return undefined;
   const { closure } = committed;
+  // Too little for waste to matter: not worth a walk.
+  if (closure.archives.length < 2 || rawBytes(closure) < leastTotal) return undefined;
   const live = await liveObjects(context, state, options);
   const sizes = closure.archives.map((archive) => measure(archive, live));
   const total = sizes.reduce((sum, size) => sum + size.all, 0);
   const needed = sizes.reduce((sum, size) => sum + size.live, 0);
-  if (total < leastTotal || total <= mostWaste * needed) return undefined;
+  if (total <= mostWaste * needed) return undefined;
   const left = new Set<OpenArchive>();
   let rewritten = 0;
   for (const [position, archive] of closure.archives.entries()) {
@@ -54,13 +60,36 @@ export async function rebaseClosure(
   const rest = new ObjectTable();
   for (const archive of closure.archives) if (!left.has(archive)) rest.add(archive);
   const sink = new SnapshotSink(context, rest, options);
-  for (const archive of left) await copyLive(context, archive, live, sink, options);
+  for (const archive of left) {
+    // A root with damage in it keeps the archives it has: what is whole in them may be all there is.
+    if (!(await copyLive(context, archive, live, sink, options))) return undefined;
+  }
   await sink.flush();
   for (const archive of sink.archives) {
     const opened = await context.archives.open(archive, options);
     if (opened !== undefined) rest.add(opened);
   }
-  return { ...state, committed: { ...committed, closure: rest } };
+  return (await commitAgain(context, committed.ref, rest, options))
+    ? { ...state, committed: { ...committed, closure: rest } }
+    : undefined;
+}
+
+/**
+ * Commits the ref once more, with the archives that are left: whoever restores it needs fewer, and a collection keeps them
+ * for as long as it keeps the ref. The record is not kept for its own sake, because the ref has one that is.
+ */
+async function commitAgain(
+  context: StoreContext,
+  ref: Ref,
+  closure: ObjectTable,
+  options: Options,
+): Promise<boolean> {
+  const { record } = await openSnapshot(context, ref, options);
+  const archives = closure.archives.map((archive) => archive.ref);
+  const outcome = await commitArchives(context, ref, archives, record.stats, options);
+  if ('absent' in outcome) return false;
+  context.log.release(outcome.hold);
+  return true;
 }
 
 /** The objects that the tree consists of, chunks and chunk lists included. */
@@ -84,7 +113,9 @@ async function liveObjects(
   await noteLarge('root', keyBytes(rootKeyOfRef(ref)), '');
   const root = await readRoot(context.reader, closure, ref, options);
   const stack: { path: Uint8Array; key: Uint8Array }[] = [{ path: new Uint8Array(0), key: root.treeKey }];
+  const pacer = new Pacer();
   for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+    if (pacer.due) await pacer.rest(options.signal);
     await noteLarge('tree', top.key, encodePathText(top.path));
     for (const row of await readDirectory(context.reader, closure, ref, top.path, top.key, options)) {
       const path = joinPath(top.path, row.name);
@@ -93,6 +124,14 @@ async function liveObjects(
     }
   }
   return live;
+}
+
+function rawBytes({ archives }: ObjectTable): number {
+  let sum = 0;
+  for (const { tail } of archives) {
+    for (let frame = 0; frame < tail.index.frameCount; frame += 1) sum += tail.index.frame(frame).rawLength;
+  }
+  return sum;
 }
 
 function measure({ tail: { index } }: OpenArchive, live: ReadonlySet<string>): { all: number; live: number } {
@@ -105,13 +144,14 @@ function measure({ tail: { index } }: OpenArchive, live: ReadonlySet<string>): {
   return size;
 }
 
+/** Copies what is live in one archive; `false` when some of it is damaged. */
 async function copyLive(
   context: StoreContext,
   archive: OpenArchive,
   live: ReadonlySet<string>,
   sink: SnapshotSink,
   options: Options,
-): Promise<void> {
+): Promise<boolean> {
   const { index } = archive.tail;
   const byFrame = new Map<number, number[]>();
   for (let row = 0; row < index.rowCount; row += 1) {
@@ -122,14 +162,29 @@ async function copyLive(
     else rows.push(row);
   }
   for (const [frame, rows] of byFrame) {
-    const raw = await context.reader.readFrame(archive, frame, options.signal);
+    const raw = await readFrame(context, archive, frame, options);
+    if (raw === undefined) return false;
     for (const row of rows) {
       const { kind, key, offset, length } = index.row(row);
       const bytes = raw.subarray(offset, offset + length);
-      // Damage is not carried on: the object stays where it was, and is uploaded again when it is needed.
-      if (kind !== 'chunklist' && Buffer.compare(keyOf(kind, bytes), key) !== 0) continue;
+      if (kind !== 'chunklist' && Buffer.compare(keyOf(kind, bytes), key) !== 0) return false;
       sink.add(kind, key, bytes);
     }
     if (sink.full) await sink.flush();
+  }
+  return true;
+}
+
+async function readFrame(
+  context: StoreContext,
+  archive: OpenArchive,
+  frame: number,
+  options: Options,
+): Promise<Uint8Array | undefined> {
+  try {
+    return await context.reader.readFrame(archive, frame, options.signal);
+  } catch (error) {
+    if (error instanceof FormatFault) return undefined;
+    throw error;
   }
 }

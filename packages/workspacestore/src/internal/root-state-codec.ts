@@ -34,19 +34,39 @@ export function encodeState(state: SavedState): Uint8Array[] {
   return [Buffer.from(`${head}\n`), ...table.toParts().buffers];
 }
 
-/** Reads what `encodeState` wrote, for one root of one store; `undefined` for anything else. */
-export function decodeState(
-  bytes: Uint8Array,
-  wanted: Pick<SavedState, 'store' | 'path' | 'ino' | 'birthtimeNs'>,
-): SavedState | undefined {
+/** Whose state it is. */
+export type SavedHead = Pick<SavedState, 'store' | 'path' | 'ino' | 'birthtimeNs'>;
+
+/** Reads whose state `encodeState` wrote; `undefined` for anything else. */
+export function decodeHead(bytes: Uint8Array): SavedHead | undefined {
+  const head = parseHead(bytes)?.head;
+  if (head?.['version'] !== version) return undefined;
+  const { store, path, ino, birthtimeNs } = head;
+  const isNumber = (value: unknown): value is string => typeof value === 'string' && /^-?\d+$/.test(value);
+  if (typeof store !== 'string' || typeof path !== 'string' || !isNumber(ino) || !isNumber(birthtimeNs)) {
+    return undefined;
+  }
+  return { store, path, ino: BigInt(ino), birthtimeNs: BigInt(birthtimeNs) };
+}
+
+function parseHead(bytes: Uint8Array): { head: Record<string, unknown>; end: number } | undefined {
   const end = bytes.indexOf(0x0a);
   if (end === -1) return undefined;
-  let head: Record<string, unknown>;
   try {
-    head = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString()) as Record<string, unknown>;
+    const head: unknown = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString());
+    return typeof head === 'object' && head !== null
+      ? { head: head as Record<string, unknown>, end }
+      : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Reads what `encodeState` wrote, for one root of one store; `undefined` for anything else. */
+export function decodeState(bytes: Uint8Array, wanted: SavedHead): SavedState | undefined {
+  const parsed = parseHead(bytes);
+  if (parsed === undefined) return undefined;
+  const { head, end } = parsed;
   const ref = tryParseRef(head['ref']);
   const { hold, archives, rows } = head;
   if (

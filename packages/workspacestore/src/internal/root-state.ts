@@ -4,7 +4,7 @@ import type { Stat } from '@holdfast/durable';
 import type { Ref } from '../ref.js';
 import type { CacheDirectory } from './cache-directory.js';
 import type { ObjectTable } from './object-table.js';
-import { decodeState, encodeState, type SavedState } from './root-state-codec.js';
+import { decodeHead, decodeState, encodeState, type SavedHead, type SavedState } from './root-state-codec.js';
 import type { StatTable } from './stat-table.js';
 
 /** What the last snapshot of a root committed. */
@@ -99,6 +99,38 @@ export class RootStates {
     return true;
   }
 
+  /** The paths of the roots whose states are saved, in no order. */
+  async savedPaths(): Promise<string[]> {
+    const store = await this.#storeId();
+    const saved = (this.#cache?.names() ?? []).filter((name) => name.startsWith(namePrefix));
+    return saved.flatMap((name) => {
+      const head = store === undefined ? undefined : this.#readHead(name);
+      // Where a state lies says whose it is; one that says something else is not believed.
+      return head?.store === store && head !== undefined && fileName(head.path) === name ? [head.path] : [];
+    });
+  }
+
+  /** Knows from now on what was saved about a path, whatever is there now; `false` when that is of no use. */
+  async loadSaved(path: string): Promise<boolean> {
+    const head = this.#readHead(fileName(path));
+    const state = head === undefined ? undefined : await this.#load(path, head);
+    if (state === undefined || this.#entries.has(path)) return false;
+    this.#entries.set(path, { state, savedAt: this.#clock.monotonic(), unsaved: false });
+    return true;
+  }
+
+  /** Saves what is known about a path, if that is new, and forgets it. */
+  async unload(path: string): Promise<void> {
+    const entry = this.#entries.get(path);
+    if (entry?.unsaved === true) await this.#save(path, entry);
+    if (this.#entries.get(path) === entry) this.#entries.delete(path);
+  }
+
+  #readHead(name: string): SavedHead | undefined {
+    const bytes = this.#cache?.read(name);
+    return bytes === undefined ? undefined : decodeHead(bytes);
+  }
+
   /** Saves the state of a root after a commit, unless that was done a moment ago. */
   async committed(path: string): Promise<void> {
     const entry = this.#entries.get(path);
@@ -145,8 +177,10 @@ export class RootStates {
   }
 }
 
+const namePrefix = 'root-';
+
 function fileName(path: string): string {
-  return `root-${sha256Hex(Buffer.from(path)).slice(0, 32)}`;
+  return `${namePrefix}${sha256Hex(Buffer.from(path)).slice(0, 32)}`;
 }
 
 function same(a: RootIdentity, b: RootIdentity): boolean {
