@@ -15,6 +15,7 @@ export {
   type JsonValue,
   quote,
 } from './errors.js';
+export { Hints, type HintWait } from './hints.js';
 export {
   brokenNameRule,
   InvalidNameError,

@@ -24,3 +24,9 @@ export { MemoryLeaserDriver, type MemoryLeaserOptions, memoryLeaser } from './me
 export { type MemoryHolder, MemoryLeases } from './memory/memory-leases.js';
 export { maxOwnerBytes } from './owner.js';
 export { prefixedLeaser } from './prefixed-leaser.js';
+export {
+  type Extension,
+  type RenewableGrant,
+  RenewedGrants,
+  type RenewedGrantsOptions,
+} from './renewed-grants.js';
