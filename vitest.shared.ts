@@ -19,7 +19,8 @@ const withoutServers: Plugin = {
   config: () => ({ test: { exclude: [...configDefaults.exclude, '**/test/services/**'] } }),
 };
 
-const conditions = ['@holdfast/source', 'node', 'import', 'default'];
+// Without `import`, which the resolver adds where something is imported: workers would apply it to `require` as well.
+const conditions = ['@holdfast/source', 'node'];
 
 /** How tests find packages, and how patient they are. */
 export const patientSources: {
