@@ -36,9 +36,9 @@ export const campaigns = [
     package: 'restore',
     proves:
       'a crash at any instruction of a restore, and one of its recovery, leaves the old tree or the new one',
-    files: [`${restoreTests}/crash.test.ts`],
-    bounded: { HOLDFAST_CRASH_STATES: 200 },
-    round: { HOLDFAST_CRASH_STATES: 2_000 },
+    files: ['crash-reconcile', 'crash-swap', 'crash'].map((name) => `${restoreTests}/${name}.test.ts`),
+    bounded: { HOLDFAST_CRASH_STATES: 200_000 },
+    round: { HOLDFAST_CRASH_STATES: 100_000 },
     goal: { unit: 'disks after two crashes', count: 1_000_000 },
     weight: 6,
     limitSeconds: 1_800,
