@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
 
 import { findCause, isHoldfastError } from '@holdfast/base';
 import { memoryBlobs } from '@holdfast/blobs';
@@ -562,6 +564,41 @@ describe('opening', () => {
     await expect(rigOf(other, 'per-session').openSession(controller.id)).rejects.toMatchObject({
       code: 'LEASE_HELD',
     });
+    await controller.shutdown();
+  });
+});
+
+describe('what an interrupted construction left beside a root', () => {
+  it.each(['exclusive', 'per-session'] as const)('goes when the root is taken (%s)', async (mode) => {
+    const rig = rigOf(stack, mode);
+    const root = rig.rootOf('some-session') as string;
+    const named = (operation: string): string =>
+      path.join(path.dirname(root), `.holdfast-trash-${operation}-0123456789abcdef`);
+    const mine = named(`root-${createHash('sha256').update(root).digest('hex').slice(0, 24)}`);
+    const theirs = named('root-0123456789abcdef01234567');
+    for (const left of [mine, theirs]) {
+      mkdirSync(path.join(left, 'deep'), { recursive: true });
+      world.write('deep/a.txt', 'half', left);
+    }
+    const controller = await rig.newSession({ id: 'some-session' });
+    expect([existsSync(mine), existsSync(theirs)]).toEqual([false, true]);
+    await controller.shutdown();
+    mkdirSync(mine);
+    await (await rig.openSession('some-session')).shutdown();
+    expect([existsSync(mine), existsSync(theirs)]).toEqual([false, true]);
+  });
+
+  it('is made under a name that tells whose it is', async () => {
+    const ref = await seedRef();
+    const beside: string[] = [];
+    const rig = rigOf(stack, 'exclusive');
+    const seen = (): void => {
+      beside.push(...readdirSync(world.place).filter((name) => name.startsWith('.holdfast-')));
+    };
+    const controller = await rig.newSession({ seed: ref, onProgress: seen });
+    const operation = createHash('sha256').update(world.path('root')).digest('hex').slice(0, 24);
+    expect(beside.length).toBeGreaterThan(0);
+    for (const name of beside) expect(name).toContain(`root-${operation}`);
     await controller.shutdown();
   });
 });

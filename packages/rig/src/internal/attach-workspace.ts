@@ -73,6 +73,7 @@ export async function attachWorkspace(options: AttachOptions): Promise<AttachedW
     const hostLock = rootLock(root, { clock });
     const self = processOwner();
     const recovery = await recoverRoot(root, hostLock, self, clock, signal);
+    if (described.mode !== 'shared') await directory.sweep();
     const writes = described.mode === 'shared' ? new WriteTracker(root) : undefined;
     const coordinator = stack.use(
       new Coordinator({

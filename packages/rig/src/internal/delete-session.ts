@@ -25,6 +25,7 @@ export async function deleteSession(definition: RigDefinition, id: string, call:
   if (call.removeRoot && placement.placement.mode === 'per-session') {
     const directory = new RootDirectory(root);
     if (directory.look([]) !== 'missing') await directory.remove();
+    await directory.sweep();
   }
 }
 

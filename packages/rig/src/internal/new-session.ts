@@ -117,7 +117,11 @@ async function materializeSeed(
 ): Promise<void> {
   const { onProgress, signal } = options;
   try {
-    await workspace.store.materialize(seed, workspace.root, { onProgress, signal });
+    await workspace.store.materialize(seed, workspace.root, {
+      onProgress,
+      operation: workspace.directory.operation,
+      signal,
+    });
   } catch (error) {
     throwIfAborted(signal);
     const cause = MaterializeError.is(error)

@@ -136,7 +136,11 @@ async function bringUp(
   const stale = found === 'missing' ? false : await isStaleRoot(workspace, journal, options.signal);
   if (found !== 'filled' && current !== undefined) {
     const { onProgress, signal } = options;
-    await workspace.store.materialize(current, workspace.root, { onProgress, signal });
+    await workspace.store.materialize(current, workspace.root, {
+      onProgress,
+      operation: workspace.directory.operation,
+      signal,
+    });
   } else if (found === 'missing') {
     await directory.create();
   }

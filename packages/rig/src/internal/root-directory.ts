@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 
+import { sha256Hex } from '@holdfast/base';
 import {
   Dir,
   ensureDirectory,
@@ -7,16 +8,20 @@ import {
   FileSystemError,
   nodeFileSystem,
   removeTree,
+  sweepTemporaries,
 } from '@holdfast/durable';
 import type { RootIdentity } from '@holdfast/restore';
 
 /** The live directory of a session on the disk. */
 export class RootDirectory {
   readonly path: string;
+  /** Part of every temporary name that is made beside the root, so that whoever has the root next knows them for dead. */
+  readonly operation: string;
   readonly #fileSystem: FileSystem;
 
   constructor(path: string, fileSystem: FileSystem = nodeFileSystem()) {
     this.path = path;
+    this.operation = `root-${sha256Hex(new TextEncoder().encode(path)).slice(0, 24)}`;
     this.#fileSystem = fileSystem;
   }
 
@@ -37,6 +42,23 @@ export class RootDirectory {
     (await ensureDirectory(this.#fileSystem, this.path, { mode: 0o700 })).close();
   }
 
+  /**
+   * Deletes what an interrupted construction or removal of the root left beside it or in it. Only for whoever has the
+   * root: nobody else works on it then.
+   */
+  async sweep(): Promise<void> {
+    for (const place of [dirname(this.path), this.path]) {
+      try {
+        using dir = Dir.openRoot(this.#fileSystem, place);
+        await sweepTemporaries(dir, { isLive: (operation) => operation !== this.operation });
+      } catch (error) {
+        // Where this user may not look or delete, he left nothing either.
+        if (!FileSystemError.is(error) || !['ENOENT', 'EACCES', 'EPERM', 'EROFS'].includes(error.errno))
+          throw error;
+      }
+    }
+  }
+
   identity(): RootIdentity {
     using dir = Dir.openRoot(this.#fileSystem, this.path);
     const { ino, birthtimeNs } = dir.stat();
@@ -46,7 +68,7 @@ export class RootDirectory {
   /** Removes the directory with everything in it. */
   async remove(): Promise<void> {
     using parent = Dir.openRoot(this.#fileSystem, dirname(this.path));
-    await removeTree(parent, Buffer.from(basename(this.path)));
+    await removeTree(parent, Buffer.from(basename(this.path)), { operation: this.operation });
   }
 
   /** Removes everything in the directory, which stays. */
@@ -54,7 +76,7 @@ export class RootDirectory {
     using dir = Dir.openRoot(this.#fileSystem, this.path);
     for (const name of dir.list()) {
       if (reserved.includes(Buffer.from(name).toString('utf8'))) continue;
-      await removeTree(dir, name);
+      await removeTree(dir, name, { operation: this.operation });
     }
   }
 }

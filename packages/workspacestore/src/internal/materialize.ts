@@ -41,6 +41,11 @@ export interface MaterializeOptions {
   readonly paths?: readonly string[] | undefined;
   /** Whether files and directories are made durable; default `true`. */
   readonly sync?: boolean | undefined;
+  /**
+   * Part of the temporary name beside the destination (`[a-z0-9][a-z0-9-]*`, at most 64 characters): whoever has the
+   * destination after a crash can tell by it that what stands there is dead. Default: a random one per process.
+   */
+  readonly operation?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: SnapshotProgress) => void) | undefined;
 }
@@ -135,7 +140,7 @@ async function materializeAt(
   const parent = Dir.openRoot(fileSystem, dirname(path));
   try {
     const name = Buffer.from(basename(path));
-    const staging = stageBeside(parent, context);
+    const staging = stageBeside(parent, context, options.operation);
     if (staging === undefined) return await buildInside(context, tree, entries, table, path, options);
     try {
       const result = await build(context, tree, entries, table, staging.dir, options);
@@ -174,8 +179,9 @@ function lookAtDestination(context: StoreContext, path: string): 'missing' | 'em
 function stageBeside(
   parent: Dir,
   context: StoreContext,
+  operation: string | undefined,
 ): { readonly name: Uint8Array; readonly dir: Dir } | undefined {
-  const name = temporaryName('trash', { random: context.random });
+  const name = temporaryName('trash', { operation, random: context.random });
   try {
     parent.mkdir(name, 0o700);
   } catch (error) {
