@@ -1,8 +1,8 @@
 import { throwIfAborted } from '@holdfast/base';
-
+import type { LedgerDriver } from './driver.js';
 import { LedgerClosedError } from './errors.js';
-import type { Ledger, LedgerCallOptions, LedgerOptions } from './ledger.js';
-import { MemoryLedgerStorage, memoryLedger } from './memory-ledger.js';
+import { Ledger, type LedgerCallOptions, type LedgerOptions } from './ledger.js';
+import { MemoryLedgerDriver, MemoryLedgerStorage } from './memory-ledger.js';
 import { SessionNotFoundError } from './session-errors.js';
 import { parseSessionId } from './session-id.js';
 import type {
@@ -25,6 +25,8 @@ export interface MemorySessionLedgersOptions extends LedgerOptions {
   readonly storage?: MemorySessionStorage | undefined;
   /** Keep notes, as an engine that one process opens must. Default `true`. */
   readonly notes?: boolean | undefined;
+  /** Goes around the driver of each ledger that is opened: what a test does to the journal of a session. */
+  readonly layer?: ((driver: LedgerDriver, sessionId: string) => LedgerDriver) | undefined;
 }
 
 /** Opens session ledgers in memory. Nothing survives the process. */
@@ -59,7 +61,8 @@ class MemorySessionLedgers implements SessionLedgers {
       storage = new MemoryLedgerStorage();
       this.#storage.sessions.set(sessionId, storage);
     }
-    const ledger = memoryLedger({ ...this.#options, storage });
+    const driver = new MemoryLedgerDriver({ storage });
+    const ledger = new Ledger(this.#options.layer?.(driver, sessionId) ?? driver, this.#options);
     this.#open.add(ledger);
     return ledger;
   }
