@@ -1,3 +1,5 @@
+import { planted } from '../crash/planted.mjs';
+
 /**
  * The campaigns: what is tried, how often in CI and in a long run, and what each is known to find. `campaign.mjs` runs
  * them; `docs/reliability.md` explains them. A round is a child process; it prints its seed and its counterexample.
@@ -31,6 +33,34 @@ const restoreTests = 'packages/restore/test';
 
 /** @type {readonly Campaign[]} */
 export const campaigns = [
+  {
+    name: 'crash-states',
+    package: 'durable, blobs, journal, lease, restore, workspacestore',
+    proves:
+      'whole protocols keep their promises on every disk that one crash, or a second one of the recovery, can leave',
+    program: ['tools/crash/crash.mjs'],
+    bounded: { HOLDFAST_SINGLE_STATES: 50_000, HOLDFAST_DOUBLE_STATES: 200_000 },
+    round: { HOLDFAST_SINGLE_STATES: 10_000, HOLDFAST_DOUBLE_STATES: 20_000 },
+    goal: { unit: 'disks after two crashes', count: 1_000_000 },
+    weight: 8,
+    limitSeconds: 1_800,
+    planted: planted.map(([subject, mistake]) => ({
+      mistake: `${subject}: ${mistake}`,
+      test: 'tools/crash/crash.test.ts',
+    })),
+  },
+  {
+    name: 'real-disks',
+    package: 'durable, blobs, journal, lease, restore, workspacestore',
+    proves: 'the same protocols keep them on ext4 and xfs that are shut down without writing anything back',
+    program: ['tools/crash/disk/campaign.mjs'],
+    bounded: { HOLDFAST_DISK_POINTS: 30 },
+    round: { HOLDFAST_DISK_POINTS: 27 },
+    goal: { unit: 'crash points on ext4', count: 250 },
+    weight: 5,
+    limitSeconds: 1_200,
+    planted: [{ mistake: 'no sync reaches the disk', test: 'tools/crash/disk/disk.test.ts' }],
+  },
   {
     name: 'restore-crash-states',
     package: 'restore',

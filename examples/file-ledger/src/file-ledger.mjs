@@ -160,8 +160,10 @@ export class FileLedgerDriver {
   }
 
   /**
-   * 1. Compare the tip. 2. Write a complete file under a name of our own, durable. 3. Link it to the name of the next
-   * record: whoever is first has it. 4. Make the name durable. 5. Look whether the ledger is still the one we saw.
+   * 1. Compare the tip. 2. Make the names that we saw durable: whoever gave the last one may have died before he did, and
+   * a record must not outlast the one before it. 3. Write a complete file under a name of our own, durable. 4. Link it to
+   * the name of the next record: whoever is first has it. 5. Make the name durable. 6. Look whether the ledger is still
+   * the one we saw.
    * @param {string} name
    * @param {string} directory
    * @param {number} expectedTip
@@ -176,6 +178,7 @@ export class FileLedgerDriver {
     const temporary = path.join(directory, `.tmp-${randomBytes(8).toString('hex')}`);
     const target = path.join(directory, fileName(first, generation));
     try {
+      await syncDirectory(directory);
       await writeDurably(temporary, encodeFrames(generation, first, records));
       this.#check(signal);
       await link(temporary, target);

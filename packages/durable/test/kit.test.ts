@@ -176,6 +176,49 @@ describe('exploreCrashes', () => {
   });
 });
 
+describe('an exploration with limits', () => {
+  const moments = async (options: object): Promise<readonly (readonly number[])[]> => {
+    const seen: number[][] = [];
+    await exploreCrashes(
+      {
+        run: (disk) => {
+          using dir = Dir.openRoot(disk, '/');
+          for (let index = 0; index < 10; index += 1) dir.mkdir(`d${index}`);
+        },
+        recover: (disk) => {
+          using dir = Dir.openRoot(disk, '/');
+          for (let index = 0; index < 10; index += 1) dir.mkdir(`e${index}`);
+        },
+        check: (_disk, { crashes }) => {
+          seen.push(crashes.map(({ afterOperations }) => afterOperations));
+        },
+      },
+      { kinds: ['kill'], ...options },
+    );
+    return seen;
+  };
+
+  it('leaves out any moments when it shuffles, the same ones for the same seed', async () => {
+    expect(await moments({ maxStates: 3 })).toEqual([[0], [1], [2]]);
+    const shuffled = await moments({ maxStates: 3, shuffle: true, seed: 7 });
+    expect(shuffled).toHaveLength(3);
+    expect(shuffled).not.toEqual([[0], [1], [2]]);
+    expect(await moments({ maxStates: 3, shuffle: true, seed: 7 })).toEqual(shuffled);
+    expect(await moments({ maxStates: 3, shuffle: true, seed: 8 })).not.toEqual(shuffled);
+    expect((await moments({ shuffle: true })).map(([at]) => at).sort((a = 0, b = 0) => a - b)).toEqual([
+      ...Array(11).keys(),
+    ]);
+  });
+
+  it('spends a limit for each recovery, and leaves shorter stories out', async () => {
+    const options = { crashes: 2, fewestCrashes: 2, maxStatesPerRecovery: 2 };
+    const seen = await moments(options);
+    expect(seen.every((story) => story.length === 2)).toBe(true);
+    expect(new Set(seen.map(([first]) => first)).size).toBe(11);
+    expect(seen.length).toBeLessThanOrEqual(22);
+  });
+});
+
 describe('exploreFaults', () => {
   it('fails each call in turn and tells which one an unsafe protocol did not stand', async () => {
     const run = async (disk: FaultFileSystem): Promise<void> => {

@@ -1,4 +1,5 @@
 import { Pacer, throwIfAborted } from '@holdfast/base';
+import { seededRandom } from '@holdfast/base/testing';
 
 import { CrashCounterexampleError, type CrashStep } from './crash-counterexample.js';
 import { fingerprint } from './fingerprint.js';
@@ -38,6 +39,8 @@ export interface CrashScenario<Fact> {
 export interface ExploreCrashesOptions extends CrashStateOptions {
   /** Crashes in a row: 1 (default) crashes the run, 2 the recovery as well, and so on. */
   readonly crashes?: number | undefined;
+  /** Crashes of the shortest stories that are visited; default 1. More leaves shorter ones to another exploration. */
+  readonly fewestCrashes?: number | undefined;
   /** `kill`: the process ends, the disk keeps everything, pending changes stay pending. Default: both. */
   readonly kinds?: readonly ('kill' | 'power')[] | undefined;
   /** As `exhaustiveUpTo`, for crashes of a recovery; default 6. */
@@ -46,6 +49,10 @@ export interface ExploreCrashesOptions extends CrashStateOptions {
   readonly recoverySamples?: number | undefined;
   /** Ends the exploration early; the report says so. Default: none. */
   readonly maxStates?: number | undefined;
+  /** Visits at most so many disks after one crash of the run and another of its recovery. Default: all of them. */
+  readonly maxStatesPerRecovery?: number | undefined;
+  /** Takes the moments in an order drawn from `seed`, so that a limit leaves out any of them. Default `false`. */
+  readonly shuffle?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -112,6 +119,10 @@ class Exploration<Fact> {
     const states: number[] = [];
     // One pass per depth: a story with fewer crashes is found first.
     for (let depth = 1; depth <= (this.#options.crashes ?? 1); depth += 1) {
+      if (depth < (this.#options.fewestCrashes ?? 1)) {
+        states.push(0);
+        continue;
+      }
       const before = this.#total;
       await this.#crashAt(run.points, { crashes: [], finished: undefined }, depth, []);
       states.push(this.#total - before);
@@ -126,6 +137,22 @@ class Exploration<Fact> {
     };
   }
 
+  get #perRecovery(): number {
+    return this.#options.maxStatesPerRecovery ?? Infinity;
+  }
+
+  /** The order in which moments are visited. */
+  #order(count: number, earlier: number): readonly number[] {
+    const order = [...Array(count).keys()];
+    if (this.#options.shuffle !== true) return order;
+    const random = seededRandom(this.#seed + earlier * 7919 + this.#total);
+    for (let index = count - 1; index > 0; index -= 1) {
+      const other = random.below(index + 1);
+      [order[index], order[other]] = [order[other] as number, order[index] as number];
+    }
+    return order;
+  }
+
   get #full(): boolean {
     return this.#total >= (this.#options.maxStates ?? Infinity);
   }
@@ -138,11 +165,17 @@ class Exploration<Fact> {
     seen: Set<string>[],
   ): Promise<void> {
     const known = (seen[depth] ??= new Set());
-    for (const [index, point] of points.entries()) {
+    const limit = past.crashes.length === 0 ? Infinity : this.#total + this.#perRecovery;
+    for (const index of this.#order(points.length, past.crashes.length)) {
+      const point = points[index] as RecordedPoint<Fact>;
       const finished = past.finished ?? point.before === undefined;
       const promised = JSON.stringify([point.acked, finished]);
       for (const crashed of this.#outcomes(point, past.crashes, finished, index)) {
         if (this.#full) return;
+        if (this.#total >= limit) {
+          this.#exhaustive = false;
+          return;
+        }
         if (this.#pacer.due) await this.#pacer.rest(this.#options.signal);
         if (crashed.origin !== undefined) {
           const key = fingerprint(stateKey(crashed.fileSystem) + promised);
