@@ -22,6 +22,8 @@ export interface CommandContext {
 /** A command: its spec and what it does. `run` returns the exit status. */
 export interface Command {
   readonly spec: CommandSpec;
+  /** Whether it makes a home that does not exist; default: it refuses, because there is nothing to look at. */
+  readonly makesHome?: boolean | undefined;
   readonly run: (context: CommandContext) => Promise<number>;
 }
 

@@ -50,6 +50,20 @@ const reasons: Record<RootArgumentError['kind'], string> = {
   'inside-home': 'lies in the holdfast home; name a directory outside it',
 };
 
+/** The home holds nothing, and the command only looks at what is there; nothing was made. */
+export class HomeError extends HoldfastError {
+  static override readonly code = 'CLI_HOME';
+  declare readonly code: 'CLI_HOME';
+  declare readonly home: string;
+
+  constructor(home: string) {
+    super(
+      `home ${quote(home)} does not exist; take a snapshot first, or name another one with --home or HOLDFAST_HOME`,
+      { fields: { home } },
+    );
+  }
+}
+
 /** A question had to be asked and nobody could answer; nothing was touched. */
 export class ConfirmationError extends HoldfastError {
   static override readonly code = 'CLI_CONFIRMATION';

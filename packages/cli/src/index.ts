@@ -1,6 +1,7 @@
 export {
   BackendModuleError,
   ConfirmationError,
+  HomeError,
   NotAvailableError,
   RootArgumentError,
   UsageError,
@@ -18,5 +19,6 @@ export type {
   OpenLocal,
   OpenRootOptions,
   RefHolder,
+  RequiredRef,
 } from './stack.js';
 export { printable } from './text.js';

@@ -62,7 +62,11 @@ async function dispatch(given: readonly string[], options: RunOptions): Promise<
     json,
     progress,
     home,
-    stack: () => (opened ??= options.openLocal(home, { signal: io.signal })),
+    stack: () =>
+      (opened ??= options.openLocal(home, {
+        create: command.makesHome === true,
+        signal: io.signal,
+      })),
     result: async (value, text) => {
       await progress.clear();
       await io.stdout.write(json ? `${JSON.stringify(value)}\n` : text());

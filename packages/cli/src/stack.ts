@@ -1,3 +1,4 @@
+import type { HoldfastError } from '@holdfast/base';
 import type { SessionStore } from '@holdfast/journal';
 import type { Leaser } from '@holdfast/lease';
 import type { RecoveryResult, RestorePlan, RestoreReceipt } from '@holdfast/restore';
@@ -26,8 +27,8 @@ export interface LocalStack extends AsyncDisposable {
    */
   openRoot(root: string, options?: OpenRootOptions): Promise<LocalRoot>;
   /**
-   * Deletes what no session and no root of this home needs. Fails closed: when a journal cannot be read, nothing is
-   * deleted; a home without any journal keeps everything.
+   * Deletes what no session and no root of this home needs. Fails closed: when a journal cannot be read, or is gone, nothing
+   * is deleted; a home without any journal keeps everything.
    */
   collect(options?: LocalCollectOptions): Promise<CollectReport>;
   /** Stores a plain tar stream as a snapshot, and records it in a journal of imports so that collections keep it. */
@@ -37,8 +38,22 @@ export interface LocalStack extends AsyncDisposable {
   ): Promise<SnapshotResult>;
   /** Yields the journals of this home that need a ref. */
   holdersOf(ref: Ref, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<RefHolder>;
+  /**
+   * Yields what the journals of this home need: refs, except those that a collection was told to let go; and the journals
+   * that are gone or cannot be read.
+   */
+  requiredRefs(options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<RequiredRef>;
   close(): Promise<void>;
 }
+
+/** Something that a journal needs, or why that cannot be told. */
+export type RequiredRef =
+  | (RefHolder & { readonly ref: Ref })
+  | (Omit<RefHolder, 'title'> & {
+      readonly title?: string | undefined;
+      /** `lost`: the home has had this journal, and it is not there. */
+      readonly problem: HoldfastError | 'lost';
+    });
 
 /** A journal that needs a ref. */
 export interface RefHolder {
@@ -52,6 +67,8 @@ export interface LocalCollectOptions {
   /** Absent: every ref that a journal names stays. */
   readonly retention?: RetentionPolicy | undefined;
   readonly graceMs?: number | undefined;
+  /** Ids of journals that are gone, whose snapshots are given up. Default: none; a lost journal ends the collection. */
+  readonly forget?: readonly string[] | undefined;
   readonly dryRun?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -98,5 +115,9 @@ export interface LocalRestoreOptions extends LocalCaptureOptions {
 /** How the umbrella hands its stack to the commands. */
 export type OpenLocal = (
   home: string,
-  options?: { readonly signal?: AbortSignal | undefined },
+  options?: {
+    /** Whether a home that does not exist is made; default `true`. */
+    readonly create?: boolean | undefined;
+    readonly signal?: AbortSignal | undefined;
+  },
 ) => Promise<LocalStack>;

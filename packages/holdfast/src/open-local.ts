@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,11 +9,12 @@ import {
   type Random,
   sha256Hex,
   systemClock,
+  systemRandom,
   throwIfAborted,
 } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 import { openFsBlobs } from '@holdfast/blobs/fs';
-import type { LocalRoot, LocalStack, OpenRootOptions } from '@holdfast/cli';
+import { HomeError, type LocalRoot, type LocalStack, type OpenRootOptions } from '@holdfast/cli';
 import { ensureDirectory, nodeFileSystem } from '@holdfast/durable';
 import { SessionStore } from '@holdfast/journal';
 import { type Leaser, prefixedLeaser } from '@holdfast/lease';
@@ -21,12 +23,17 @@ import { openLevelLedgers } from '@holdfast/level';
 import type { RigFragment } from '@holdfast/rig';
 import { WorkspaceStore } from '@holdfast/workspacestore';
 
+import { processBuilder } from './internal/builder.js';
 import { collectHome } from './internal/collect-home.js';
 import { importTar } from './internal/import-tar.js';
+import { KnownJournals, LetGoRefs } from './internal/known-journals.js';
 import { holdersOf } from './internal/live-refs.js';
 import { openManagedRoot } from './internal/managed-root.js';
+import { requiredRefs } from './internal/required-refs.js';
 
 export interface OpenLocalOptions {
+  /** Whether a home that does not exist is made; default `true`. */
+  readonly create?: boolean | undefined;
   /**
    * A private directory of this user with a short path, where live sessions listen for other processes. Default: one in
    * the directory for temporary files.
@@ -63,19 +70,27 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
   throwIfAborted(options.signal);
   const { clock, random } = options;
   await using building = new DisposalStack();
+  if (options.create === false && !existsSync(join(resolve(home), 'blobs')))
+    throw new HomeError(resolve(home));
   using made = await ensureDirectory(nodeFileSystem(), resolve(home), { mode: 0o700 });
-  void made;
   const path = await realpath(resolve(home));
+  const known = building.use(await KnownJournals.open(made));
+  const letGo = building.use(await LetGoRefs.open(made));
   const blobs = building.use(await openFsBlobs(join(path, 'blobs'), { clock, random }));
   const leaser = building.use(await openFsLeaser(join(path, 'leases'), { clock, random }));
-  const sessionLedgers = building.use(await openLevelLedgers(join(path, 'sessions'), { clock }));
-  const rootLedgers = building.use(await openLevelLedgers(join(path, 'roots'), { clock }));
+  const ledgers = {
+    session: known.remembering(
+      'session',
+      building.use(await openLevelLedgers(join(path, 'sessions'), { clock })),
+    ),
+    root: known.remembering('root', building.use(await openLevelLedgers(join(path, 'roots'), { clock }))),
+  };
   const sessions = building.use(
-    await SessionStore.open({ ledgers: sessionLedgers, leaser, blobs, clock, random }),
+    await SessionStore.open({ ledgers: ledgers.session, leaser, blobs, clock, random }),
   );
   const roots = building.use(
     await SessionStore.open({
-      ledgers: rootLedgers,
+      ledgers: ledgers.root,
       leaser: prefixedLeaser(leaser, 'root-journals'),
       blobs,
       clock,
@@ -83,8 +98,14 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
     }),
   );
   const store = building.use(
-    await WorkspaceStore.open(blobs, { clock, random, cacheDirectory: join(path, 'cache') }),
+    await WorkspaceStore.open(blobs, {
+      clock,
+      random,
+      cacheDirectory: join(path, 'cache'),
+      builder: processBuilder(),
+    }),
   );
+  const journals = { stores: { session: sessions, root: roots }, ledgers, known, letGo };
   const opened = building.move();
   return {
     home: path,
@@ -97,8 +118,9 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
       await openManagedRoot({ root, leaser, journals: roots, store, clock, random }, rootOptions),
     importTar: async (stream, call = {}) => await importTar({ store, journals: roots }, stream, call),
     collect: (call = {}) =>
-      collectHome({ store, journals: [sessions, roots], clock: clock ?? systemClock }, call),
+      collectHome({ ...journals, store, clock: clock ?? systemClock, random: random ?? systemRandom }, call),
     holdersOf: (ref, call = {}) => holdersOf({ sessions, roots }, ref, call.signal),
+    requiredRefs: (call = {}) => requiredRefs(journals, call.signal),
     close: () => opened.close(),
     [Symbol.asyncDispose]: () => opened.close(),
   };

@@ -71,4 +71,9 @@ export type {
 } from './tree-diff.js';
 export type { VerifyOptions, VerifyProblem, VerifyReport, VerifySubject } from './verify-report.js';
 export { WorkspaceStore } from './workspace-store.js';
-export type { ContentSink, SignalOptions, WorkspaceStoreOptions } from './workspace-store-options.js';
+export type {
+  Builder,
+  ContentSink,
+  SignalOptions,
+  WorkspaceStoreOptions,
+} from './workspace-store-options.js';

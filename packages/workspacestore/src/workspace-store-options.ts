@@ -19,8 +19,20 @@ export interface WorkspaceStoreOptions {
   readonly threads?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
+  /**
+   * Names this process in what it builds beside destinations, and tells whether such a process still runs, so that
+   * `materialize` can remove what a killed one left there. Default: nothing of others is removed.
+   */
+  readonly builder?: Builder | undefined;
   /** The session that writes, recorded for operators. */
   readonly session?: WriterSession | undefined;
+}
+
+export interface Builder {
+  /** `[a-z0-9][a-z0-9-]*`, at most 64 characters. */
+  readonly name: string;
+  /** Tells of a name that any process may have been given: `false` only when that one is surely over. */
+  isLive(name: string): boolean;
 }
 
 export interface SignalOptions {

@@ -18,6 +18,12 @@ export const gcCommand: Command = {
       },
       { name: 'keep-within', value: 'D', help: 'keep checkpoints younger than this (units: s, m, h, d)' },
       { name: 'grace', value: 'D', help: 'leave alone what was stored more recently than this' },
+      {
+        name: 'forget',
+        value: 'ID',
+        repeatable: true,
+        help: 'give up what a journal needed that is gone from this home',
+      },
       { name: 'dry-run', help: 'say what would be deleted and delete nothing' },
     ],
     example: 'holdfast gc --keep-last 20 --keep-within 7d --dry-run',
@@ -29,6 +35,7 @@ export const gcCommand: Command = {
     const stack = await context.stack();
     const report = await stack.collect({
       retention,
+      forget: parsed.values('forget'),
       dryRun: parsed.flag('dry-run'),
       signal: context.io.signal,
       ...(grace === undefined ? {} : { graceMs: parseDuration(grace, 'grace') }),

@@ -12,6 +12,7 @@ export const importCommand: Command = {
     options: [],
     example: 'holdfast import < project.tar',
   },
+  makesHome: true,
   run: async (context) => {
     const { signal, stdin } = context.io;
     if (stdin.isTerminal) throw new UsageError('import reads an archive from standard input', 'import');

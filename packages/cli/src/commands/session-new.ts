@@ -19,6 +19,7 @@ export const sessionNewCommand: Command = {
     ],
     example: 'holdfast session new ./project --title "fix the parser"',
   },
+  makesHome: true,
   run: async (context) => {
     const { arguments: parsed, io } = context;
     const placement = parsed.value('placement') ?? 'exclusive';

@@ -15,6 +15,7 @@ export const snapshotCommand: Command = {
     options: captureOptionSpecs,
     example: 'holdfast snapshot ./project --ignore node_modules/',
   },
+  makesHome: true,
   run: async (context) => {
     const options = captureOptions(context);
     const root = await resolveRoot(context.arguments.positionals[0] as string, context.io.cwd, context.home);

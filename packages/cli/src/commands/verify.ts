@@ -1,8 +1,10 @@
-import type { VerifyReport } from '@holdfast/workspacestore';
+import { SessionNotFoundError } from '@holdfast/journal';
+import { RefNotFoundError, type VerifyProblem, type VerifyReport } from '@holdfast/workspacestore';
 
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { resolveRef } from '../ref-argument.js';
+import type { LocalStack } from '../stack.js';
 import { bytesText, countText, printable } from '../text.js';
 
 export const verifyCommand: Command = {
@@ -24,10 +26,40 @@ export const verifyCommand: Command = {
         context.progress.update({ phase: 'verifying', files: blobs, bytes });
       },
     });
-    await context.result(report, () => reportText(report));
-    return report.problems.length === 0 ? exitStatus.done : exitStatus.failed;
+    const problems = [...report.problems];
+    if (subject === 'all') problems.push(...(await missingFrom(stack, report, context.io.signal)));
+    await context.result({ ...report, problems }, () => reportText({ ...report, problems }));
+    return problems.length === 0 ? exitStatus.done : exitStatus.failed;
   },
 };
+
+/** What the journals need and the store does not have: a store can be whole and lack everything. */
+async function missingFrom(
+  stack: LocalStack,
+  { problems }: VerifyReport,
+  signal: AbortSignal,
+): Promise<VerifyProblem[]> {
+  const reported = new Set(problems.map(({ ref }) => ref));
+  const found: VerifyProblem[] = [];
+  for await (const required of stack.requiredRefs({ signal })) {
+    const { kind, id, title } = required;
+    const who = `${kind} ${title ?? id}`;
+    if ('ref' in required) {
+      const { ref } = required;
+      if (reported.has(ref) || (await stack.store.has(ref, { signal }))) continue;
+      reported.add(ref);
+      const { code } = RefNotFoundError;
+      found.push({ ref, code, message: `${who} needs it, and the store has no record of it` });
+    } else if (required.problem === 'lost') {
+      const message = `the journal of ${who} is gone; what it needs cannot be told`;
+      found.push({ key: `${kind}s/${id}`, code: SessionNotFoundError.code, message });
+    } else {
+      const { code, message } = required.problem;
+      found.push({ key: `${kind}s/${id}`, code, message });
+    }
+  }
+  return found;
+}
 
 function reportText({ refs, entries, blobs, bytes, problems, foreign }: VerifyReport): string {
   const lines = [

@@ -1,30 +1,67 @@
-import type { Clock } from '@holdfast/base';
+import { type Clock, type Random, randomHex } from '@holdfast/base';
 import type { LocalCollectOptions } from '@holdfast/cli';
 import type { SessionStore } from '@holdfast/journal';
-import type { CollectCounts, CollectReport, WorkspaceStore } from '@holdfast/workspacestore';
+import {
+  type CollectCounts,
+  CollectError,
+  type CollectReport,
+  type Ref,
+  type WorkspaceStore,
+} from '@holdfast/workspacestore';
 
 import { liveRefs } from './live-refs.js';
+import type { HomeJournals } from './required-refs.js';
 
-export interface HomeParts {
+export interface HomeParts extends HomeJournals {
   readonly store: WorkspaceStore;
-  readonly journals: readonly SessionStore[];
   readonly clock: Clock;
+  readonly random: Random;
 }
 
-/** Deletes what no journal of a home needs. */
+/**
+ * Deletes what no journal of a home needs.
+ * @throws CollectError when a journal that the home has had is gone and was not forgotten by name: what it needed cannot
+ * be told any more.
+ */
 export async function collectHome(
-  { store, journals, clock }: HomeParts,
-  { retention, ...options }: LocalCollectOptions,
+  parts: HomeParts,
+  { retention, forget = [], ...options }: LocalCollectOptions,
 ): Promise<CollectReport> {
+  const { store, clock, random, letGo } = parts;
+  const journals = [parts.stores.session, parts.stores.root];
+  await refuseLostJournals(parts, forget, options.dryRun === true);
   if (await hasJournal(journals, options.signal)) {
-    return await store.collect({
-      ...options,
-      live: () => liveRefs({ journals, retention, clock, signal: options.signal }),
-    });
+    const name = randomHex(random, 16);
+    const onLetGo = options.dryRun === true ? undefined : (refs: ReadonlySet<Ref>) => letGo.add(name, refs);
+    const call = { journals, retention, clock, signal: options.signal };
+    // What the policy gives up is noted first: a verification must not take it for lost.
+    if (retention !== undefined) for await (const _ref of liveRefs({ ...call, onLetGo })) continue;
+    return await store.collect({ ...options, live: () => liveRefs(call) });
   }
   // Without a journal nobody can say what is needed: more likely the journals are gone than that nothing matters.
   const { deleted, kept, ...rest } = await store.collect({ ...options, dryRun: true, live: () => [] });
   return { ...rest, dryRun: options.dryRun ?? false, deleted: none, kept: sum(deleted, kept) };
+}
+
+async function refuseLostJournals(
+  { known, ledgers }: HomeJournals,
+  forget: readonly string[],
+  dryRun: boolean,
+): Promise<void> {
+  const lost = [
+    ...(await known.lost('session', ledgers.session)),
+    ...(await known.lost('root', ledgers.root)),
+  ];
+  const given = lost.filter(({ id }) => forget.includes(id));
+  const missed = lost.filter(({ id }) => !forget.includes(id)).map(({ kind, id }) => `${kind} ${id}`);
+  if (missed.length > 0) {
+    throw new CollectError(
+      'mark',
+      `the journal of ${missed.slice(0, 3).join(', ')}${missed.length > 3 ? ` and ${missed.length - 3} more` : ''} is gone, ` +
+        'and what it needed cannot be told; bring it back, or give its snapshots up with --forget ID; nothing was deleted',
+    );
+  }
+  if (!dryRun) for (const { kind, id } of given) await known.forget(kind, id);
 }
 
 const none: CollectCounts = Object.freeze({ records: 0, archives: 0, forwards: 0, bytes: 0 });

@@ -14,6 +14,8 @@ export interface LiveRefsOptions {
   readonly journals: readonly SessionStore[];
   /** Absent: everything that any journal names stays. */
   readonly retention?: RetentionPolicy | undefined;
+  /** Told, before the refs that stay are yielded, which refs that journals name the policy gives up. */
+  readonly onLetGo?: ((refs: ReadonlySet<Ref>) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
 }
@@ -26,14 +28,20 @@ export interface LiveRefsOptions {
 export async function* liveRefs(options: LiveRefsOptions): AsyncGenerator<Ref, void, undefined> {
   const { journals, retention, clock, signal } = options;
   const candidates: RetentionCandidate[] = [];
+  const kept = new Set<Ref>();
   for (const store of journals) {
     for await (const { id } of store.list({ signal })) {
       const chosen = retention === undefined ? undefined : await candidatesOf(store, id, signal);
       if (chosen !== undefined) candidates.push(...chosen);
-      else for await (const ref of store.refs(id, { signal })) yield parseRef(ref);
+      else for await (const ref of store.refs(id, { signal })) kept.add(parseRef(ref));
     }
   }
-  if (retention !== undefined) yield* retain(candidates, retention, clock.now());
+  if (retention !== undefined) {
+    for (const ref of retain(candidates, retention, clock.now())) kept.add(ref);
+    const named = candidates.map(({ ref }) => ref);
+    await options.onLetGo?.(new Set(named.filter((ref) => !kept.has(ref))));
+  }
+  yield* kept;
 }
 
 /** `undefined`: another process has the session open. */
@@ -42,21 +50,9 @@ async function candidatesOf(
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly RetentionCandidate[] | undefined> {
-  let view: SessionView;
-  try {
-    view = await store.read(id, { signal });
-  } catch (error) {
-    if (LedgerInUseError.is(error)) return undefined;
-    throw error;
-  }
-  try {
-    const { fold } = view;
-    const { currentWorkspace, openRestore, lastRestore } = fold;
-    const needed = new Set(
-      [currentWorkspace?.ref, openRestore?.ref, openRestore?.previousRef, openRestore?.safetyRef].filter(
-        (ref) => ref !== undefined && ref !== null,
-      ),
-    );
+  return await lookInto(store, id, signal, async (view) => {
+    const { lastRestore } = view.fold;
+    const needed = neededBy(view.fold);
     // By ref: a checkpoint that found nothing new does not count twice.
     const found = new Map<string, RetentionCandidate>();
     for (const { ref, time, trigger, cause } of await view.checkpoints({ signal })) {
@@ -70,6 +66,41 @@ async function candidatesOf(
       if (!found.has(ref)) found.set(ref, { ref: parseRef(ref), session: id, time: 0, pinned: true });
     }
     return [...found.values()];
+  });
+}
+
+/** The refs that a session cannot do without, whatever a policy says; `undefined` when another process has it open. */
+export async function neededRefs(
+  store: SessionStore,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string> | undefined> {
+  return await lookInto(store, id, signal, (view) => neededBy(view.fold));
+}
+
+function neededBy({ currentWorkspace, openRestore }: SessionView['fold']): ReadonlySet<string> {
+  return new Set(
+    [currentWorkspace?.ref, openRestore?.ref, openRestore?.previousRef, openRestore?.safetyRef].filter(
+      (ref) => ref !== undefined && ref !== null,
+    ),
+  );
+}
+
+async function lookInto<T>(
+  store: SessionStore,
+  id: string,
+  signal: AbortSignal | undefined,
+  look: (view: SessionView) => Promise<T> | T,
+): Promise<T | undefined> {
+  let view: SessionView;
+  try {
+    view = await store.read(id, { signal });
+  } catch (error) {
+    if (LedgerInUseError.is(error)) return undefined;
+    throw error;
+  }
+  try {
+    return await look(view);
   } finally {
     await view.close();
   }

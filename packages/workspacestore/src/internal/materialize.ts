@@ -6,6 +6,7 @@ import {
   NameTakenError,
   publishDirectory,
   removeTree,
+  sweepTemporaries,
   temporaryName,
 } from '@holdfast/durable';
 import type { SnapshotProgress } from '../capture-options.js';
@@ -140,7 +141,8 @@ async function materializeAt(
   const parent = Dir.openRoot(fileSystem, dirname(path));
   try {
     const name = Buffer.from(basename(path));
-    const staging = stageBeside(parent, context, options.operation);
+    await sweepBeside(parent, context, options.signal);
+    const staging = stageBeside(parent, context, options.operation, found === 'empty');
     if (staging === undefined) return await buildInside(context, tree, entries, table, path, options);
     try {
       const result = await build(context, tree, entries, table, staging.dir, options);
@@ -149,7 +151,7 @@ async function materializeAt(
       return { path, ...result };
     } catch (error) {
       staging.dir.close();
-      await discard(parent, staging.name);
+      await discard(parent, staging.name, context);
       if (NameTakenError.is(error)) throw new DestNotEmptyError(path, tree.treeKey, undefined, []);
       if (found === 'empty' && isImmovable(error))
         return await buildInside(context, tree, entries, table, path, options);
@@ -175,20 +177,41 @@ function lookAtDestination(context: StoreContext, path: string): 'missing' | 'em
   }
 }
 
-/** A fresh directory beside the destination; `undefined` where this user may not make one. */
+/** A fresh directory beside the destination; `undefined` where this user may not make one and can do without. */
 function stageBeside(
   parent: Dir,
   context: StoreContext,
   operation: string | undefined,
+  canBuildInside: boolean,
 ): { readonly name: Uint8Array; readonly dir: Dir } | undefined {
-  const name = temporaryName('trash', { operation, random: context.random });
+  const name = temporaryName('trash', {
+    random: context.random,
+    operation: operation ?? context.builder?.name,
+  });
   try {
     parent.mkdir(name, 0o700);
   } catch (error) {
-    if (FileSystemError.is(error) && ['EACCES', 'EPERM', 'EROFS'].includes(error.errno)) return undefined;
+    const isRefused = FileSystemError.is(error) && ['EACCES', 'EPERM', 'EROFS'].includes(error.errno);
+    if (isRefused && canBuildInside) return undefined;
     throw error;
   }
   return { name, dir: parent.openDir(name) };
+}
+
+/** Removes what killed processes built beside destinations in this directory. */
+async function sweepBeside(
+  parent: Dir,
+  { builder }: StoreContext,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (builder === undefined) return;
+  try {
+    await sweepTemporaries(parent, { isLive: (name) => builder.isLive(name), signal });
+  } catch (error) {
+    throwIfAborted(signal);
+    // What cannot be removed is in nobody's way.
+    if (!FileSystemError.is(error)) throw error;
+  }
 }
 
 /** The destination itself has to stay: a mount point, or a parent that is not ours. */
@@ -208,7 +231,7 @@ async function buildInside(
       return { path, ...(await build(context, tree, entries, table, root.dir, options)) };
     } catch (error) {
       const ours = entries.filter((entry) => !entry.path.includes(0x2f));
-      for (const entry of ours) await discard(root.dir, entry.path);
+      for (const entry of ours) await discard(root.dir, entry.path, context);
       throw error;
     }
   } finally {
@@ -324,9 +347,9 @@ function selectEntries(tree: Tree, paths: readonly string[] | undefined): readon
   return chosen;
 }
 
-async function discard(parent: Dir, name: Uint8Array): Promise<void> {
+async function discard(parent: Dir, name: Uint8Array, { builder }: StoreContext): Promise<void> {
   // The failure that led here is the one to report; what cannot be removed now is found by the next sweep.
-  await removeTree(parent, name).catch(() => false);
+  await removeTree(parent, name, { operation: builder?.name }).catch(() => false);
 }
 
 function isImmovable(error: unknown): boolean {

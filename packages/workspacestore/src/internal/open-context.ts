@@ -4,6 +4,7 @@ import { type FileSystem, nodeFileSystem } from '@holdfast/durable';
 
 import { CollectedError, IntegrityError } from '../errors.js';
 import { completeLimits, defaultLimits, type Limits } from '../limits.js';
+import type { Builder } from '../workspace-store-options.js';
 import { ArchiveStore } from './archive-store.js';
 import { CacheDirectory } from './cache-directory.js';
 import { EnginePool } from './engine/engine-pool.js';
@@ -25,6 +26,7 @@ interface ContextOptions {
   readonly random?: Random | undefined;
   readonly session?: WriterSession | undefined;
   readonly threads?: boolean | undefined;
+  readonly builder?: Builder | undefined;
 }
 
 /** Puts together what the operations of a store share. */
@@ -67,6 +69,7 @@ export async function openContext(blobs: Blobs, options: ContextOptions): Promis
     engine: new EnginePool(options.threads !== false && options.fileSystem === undefined),
     roots,
     cache,
+    builder: options.builder,
     storagePaths: [...blobs.storagePaths(), ...(cache === undefined ? [] : [cache.path])],
   };
 }

@@ -4,6 +4,7 @@ import type { FileSystem } from '@holdfast/durable';
 
 import type { Limits } from '../limits.js';
 import type { Ref } from '../ref.js';
+import type { Builder } from '../workspace-store-options.js';
 import type { ArchiveStore } from './archive-store.js';
 import type { CacheDirectory } from './cache-directory.js';
 import type { EnginePool } from './engine/engine-pool.js';
@@ -30,6 +31,7 @@ export interface StoreContext {
   readonly engine: EnginePool;
   readonly roots: RootStates;
   readonly cache: CacheDirectory | undefined;
+  readonly builder: Builder | undefined;
   /** Canonical local directories that the store writes to. */
   readonly storagePaths: readonly string[];
 }

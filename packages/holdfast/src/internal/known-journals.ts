@@ -1,0 +1,131 @@
+import { type Dir, ensureChildDirectory, publishFile, readFile, removeDurably } from '@holdfast/durable';
+import type { SessionLedgers } from '@holdfast/journal';
+
+/** The two sorts of journals of a home. */
+export type JournalKind = 'session' | 'root';
+
+/** A journal that the home has had and that is not there any more. */
+export interface LostJournal {
+  readonly kind: JournalKind;
+  readonly id: string;
+}
+
+const directories = { session: 'sessions', root: 'roots' } as const;
+const idGrammar = /^[a-z0-9-]{8,64}$/;
+
+/**
+ * Remembers which journals a home has, apart from the journals: one empty file each, below `known/`. A directory of
+ * journals that somebody removed is then missed, instead of looking like journals that need nothing.
+ */
+export class KnownJournals implements Disposable {
+  readonly #dirs: Readonly<Record<JournalKind, Dir>>;
+
+  private constructor(dirs: Readonly<Record<JournalKind, Dir>>) {
+    this.#dirs = dirs;
+  }
+
+  /** Opens the memory below an open home. */
+  static async open(home: Dir): Promise<KnownJournals> {
+    using known = await ensureChildDirectory(home, 'known', { mode: 0o700 });
+    const session = await ensureChildDirectory(known, directories.session, { mode: 0o700 });
+    const root = await ensureChildDirectory(known, directories.root, { mode: 0o700 });
+    return new KnownJournals({ session, root });
+  }
+
+  /** Durable when it resolves. */
+  async note(kind: JournalKind, id: string): Promise<void> {
+    if (this.#dirs[kind].lstat(id) === undefined) await publishFile(this.#dirs[kind], id, new Uint8Array(0));
+  }
+
+  async forget(kind: JournalKind, id: string): Promise<void> {
+    if (idGrammar.test(id)) await removeDurably(this.#dirs[kind], id);
+  }
+
+  /** The journals that are known and not among `ledgers`. Notes those that are there and were not known. */
+  async lost(kind: JournalKind, ledgers: SessionLedgers): Promise<LostJournal[]> {
+    const before = this.#list(kind);
+    const there = new Set<string>();
+    for await (const id of ledgers.list()) {
+      there.add(id);
+      if (!before.includes(id)) await this.note(kind, id);
+    }
+    // One that was deleted meanwhile is not known any more.
+    const still = new Set(this.#list(kind));
+    return before.filter((id) => still.has(id) && !there.has(id)).map((id) => ({ kind, id }));
+  }
+
+  /** Ledgers that note what is created, before anything can be recorded in it, and forget what is deleted. */
+  remembering(kind: JournalKind, ledgers: SessionLedgers): SessionLedgers {
+    return {
+      notes: ledgers.notes,
+      exists: (id, options) => ledgers.exists(id, options),
+      open: async (id, options) => {
+        const ledger = await ledgers.open(id, options);
+        if (options?.create !== true) return ledger;
+        try {
+          await this.note(kind, id);
+        } catch (error) {
+          await ledger.close();
+          throw error;
+        }
+        return ledger;
+      },
+      list: (options) => ledgers.list(options),
+      delete: async (id, options) => {
+        await this.forget(kind, id);
+        await ledgers.delete(id, options);
+      },
+      storagePaths: () => ledgers.storagePaths(),
+      close: () => ledgers.close(),
+      [Symbol.asyncDispose]: () => ledgers[Symbol.asyncDispose](),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    for (const dir of Object.values(this.#dirs)) dir.close();
+  }
+
+  #list(kind: JournalKind): string[] {
+    return this.#dirs[kind]
+      .list()
+      .map((name) => Buffer.from(name).toString())
+      .filter((name) => idGrammar.test(name));
+  }
+}
+
+/**
+ * The refs that collections were told to let go although journals name them: files of refs, one a line, below `let-go/`. Written
+ * before a collection begins, so that what it deleted is never taken for lost.
+ */
+export class LetGoRefs implements Disposable {
+  readonly #dir: Dir;
+
+  private constructor(dir: Dir) {
+    this.#dir = dir;
+  }
+
+  static async open(home: Dir): Promise<LetGoRefs> {
+    return new LetGoRefs(await ensureChildDirectory(home, 'let-go', { mode: 0o700 }));
+  }
+
+  /** Adds refs under a fresh name. Durable when it resolves. */
+  async add(name: string, refs: Iterable<string>): Promise<void> {
+    const known = this.all();
+    const lines = [...refs].filter((ref) => !known.has(ref)).map((ref) => `${ref}\n`);
+    if (lines.length > 0) await publishFile(this.#dir, name, Buffer.from(lines.join('')));
+  }
+
+  all(): ReadonlySet<string> {
+    const refs = new Set<string>();
+    for (const name of this.#dir.list()) {
+      if (!/^[0-9a-f]{32}$/.test(Buffer.from(name).toString())) continue;
+      const bytes = readFile(this.#dir, name, { maxBytes: 2 ** 30 }) ?? new Uint8Array(0);
+      for (const line of Buffer.from(bytes).toString().split('\n')) if (line !== '') refs.add(line);
+    }
+    return refs;
+  }
+
+  [Symbol.dispose](): void {
+    this.#dir.close();
+  }
+}
