@@ -1,3 +1,20 @@
+// What callers of a rig and of its sessions meet besides its own errors.
+export { JournalFencedError, SessionNotFoundError } from '@holdfast/journal';
+export { LeaseHeldError, LeaseLostError } from '@holdfast/lease';
+export {
+  CheckpointError,
+  type CheckpointErrorKind,
+  MaterializeError,
+  PermitUnavailableError,
+  ScratchUnavailableError,
+  SessionClosedError,
+  SessionFaultedError,
+  SessionPointError,
+  ShutdownError,
+  WorkspaceNotConfiguredError,
+  WorkspaceRestoreError,
+  type WorkspaceRestoreKind,
+} from '@holdfast/session';
 export { defineRig } from './define-rig.js';
 export {
   type DriftDifference,

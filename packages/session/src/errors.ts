@@ -134,7 +134,7 @@ export class SessionPointError extends HoldfastError {
 }
 
 /** A tool was called in a way it does not allow. */
-export type ToolErrorKind = 'input-invalid' | 'unbound';
+export type ToolErrorKind = 'input-invalid';
 
 /** A tool call was refused before the tool ran. */
 export class ToolCallError extends HoldfastError {

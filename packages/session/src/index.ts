@@ -1,3 +1,13 @@
+// What callers of a session meet besides its own: the errors of what it is made of, plans and receipts.
+export { PermitUnavailableError } from '@holdfast/coordinator';
+export {
+  type RestorePlan,
+  type RestoreReceipt,
+  ScratchUnavailableError,
+  WorkspaceRestoreError,
+  type WorkspaceRestoreKind,
+} from '@holdfast/restore';
+export { MaterializeError } from '@holdfast/workspacestore';
 export { ControlClient } from './control/control-client.js';
 export {
   ControlCallError,

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -34,6 +34,13 @@ async function socketName(): Promise<string> {
 }
 
 describe('the control socket', () => {
+  it('is for its owner only, under a short path', async () => {
+    const { socket } = await connected();
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    expect(statSync(path.dirname(socket)).mode & 0o777).toBe(0o700);
+    expect(path.basename(socket)).toMatch(/^[0-9a-f]{16}\.sock$/);
+  });
+
   it('lets another process read, checkpoint, preview, restore and undo', async () => {
     const { kit, client } = await connected();
     expect(await client.call('describe', {})).toEqual({

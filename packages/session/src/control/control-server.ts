@@ -36,6 +36,8 @@ export async function serveControl(
   if (held.lstat(name)?.kind === 'socket') held.unlink(name);
   const server = new ControlServer(handler);
   await server.listen(path);
+  // The directory keeps others out already; this says so on the socket itself.
+  held.chmodAt(name, 0o600);
   return {
     path,
     [Symbol.asyncDispose]: async () => {

@@ -1,6 +1,6 @@
 import { findCause } from '@holdfast/base';
 import { CoordinatorUnhealthyError, PermitUnavailableError } from '@holdfast/coordinator';
-import { WorkspaceRestoreError } from '@holdfast/restore';
+import { ScratchUnavailableError, WorkspaceRestoreError } from '@holdfast/restore';
 import {
   CollectedError,
   IntegrityError,
@@ -28,6 +28,9 @@ export function explainFailure(error: unknown, facts: RestoreFacts, cancellation
   if (PermitUnavailableError.is(error)) return new WorkspaceRestoreError('permit-failed', detail, because);
   if (CoordinatorUnhealthyError.is(error)) {
     return new WorkspaceRestoreError('lease-unhealthy', detail, because);
+  }
+  if (ScratchUnavailableError.is(error)) {
+    return new WorkspaceRestoreError('scratch-unavailable', detail, because);
   }
   return withStoreError(error, facts.ref, facts.root);
 }

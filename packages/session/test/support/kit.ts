@@ -40,6 +40,8 @@ export interface KitOptions {
   readonly clock?: Clock;
   readonly deadlines?: Partial<ShutdownDeadlines>;
   readonly controlDirectory?: string;
+  /** The place of another kit: its root again. */
+  readonly place?: string;
 }
 
 /** A store whose snapshots can be held up and made to fail. */
@@ -50,12 +52,14 @@ export interface SnapshotHook {
 
 /** A session over memory and one real directory, made without a rig, with every edge open to a test. */
 export class Kit {
-  readonly place: string = mkdtempSync(path.join(realpathSync(tmpdir()), 'holdfast-session-'));
-  readonly root: string = path.join(this.place, 'root');
+  readonly place: string;
+  readonly root: string;
   readonly leases: MemoryLeases = new MemoryLeases();
   readonly snapshots: SnapshotHook = { before: undefined };
   /** Runs before each append with the types of its records; what it throws fails the append. */
   beforeAppend: ((types: readonly string[]) => Promise<void> | void) | undefined;
+  /** What every look at the leases fails with. */
+  leaseOutage: Error | undefined;
   readonly id: string = 'session-under-test';
   runtime!: SessionRuntime;
   store!: WorkspaceStore;
@@ -65,10 +69,16 @@ export class Kit {
   readonly released: string[] = [];
   readonly #storage = new MemoryLedgerStorage();
 
+  private constructor(place: string) {
+    this.place = place;
+    this.root = path.join(place, 'root');
+  }
+
   static async open(options: KitOptions = {}): Promise<Kit> {
-    const kit = new Kit();
+    const fresh = (): string => mkdtempSync(path.join(realpathSync(tmpdir()), 'holdfast-session-'));
+    const kit = new Kit(options.place ?? fresh());
     kits.push(kit);
-    mkdirSync(kit.root);
+    mkdirSync(kit.root, { recursive: true });
     kit.write('a.txt', 'zero');
     const { clock = systemLike, mode = 'exclusive' } = options;
     const leaser = memoryLeaser({ leases: kit.leases });
@@ -83,6 +93,7 @@ export class Kit {
       const writes = mode === 'shared' ? new WriteTracker(kit.root) : undefined;
       kit.coordinator = new Coordinator({
         health: async (health) => {
+          if (kit.leaseOutage !== undefined) throw kit.leaseOutage;
           await journal.lease.check(health);
           await kit.rootLease?.check(health);
         },
