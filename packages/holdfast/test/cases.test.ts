@@ -314,6 +314,25 @@ describe('a restore that leaves out what the snapshot has', () => {
     expect([read('small'), read('big')]).toEqual(['1', 'y'.repeat(3000)]);
     expect((await restore(ref)).exact).toBe(true);
   });
+
+  it('names what the snapshot never held, and what an undo would not bring back', async () => {
+    write('small', '1');
+    write('big', 'x'.repeat(3000));
+    write('lost', 'z'.repeat(3000));
+    const { ref } = await snapshot('--max-file-size', '1k');
+    const full = await snapshot();
+    fs.rmSync(join(root, 'lost'));
+    write('small', '2');
+    const shown = await holdfast(['restore', ref, root, '--home', home, '--yes', '--max-file-size', '1k']);
+    expect(shown.status).toBe(0);
+    expect(shown.stdout.toString()).toMatch(/cannot be brought back .*: lost\n/);
+    write('big', 'y'.repeat(3000));
+    const forced = ['--max-file-size', '1k', '--force', 'big'];
+    const words = ['restore', full.ref, root, '--home', home, '--yes', ...forced];
+    const text = (await holdfast(words)).stdout.toString();
+    expect(text).toMatch(/note: the safety checkpoint does not hold .*\n {4}big\n/);
+    expect(read('big')).toBe('x'.repeat(3000));
+  });
 });
 
 describe('directories of a person that have the names of scratch', () => {

@@ -30,9 +30,11 @@ export type SkipReason =
   /** The default `prune` keeps directories and non-regular entries. */
   | 'not-pruned'
   /** A conflict that `onConflict: 'skip'` left alone. */
-  | 'conflict';
+  | 'conflict'
+  /** The target left it out when it was captured, and nothing stands there now: nothing can bring it back. */
+  | 'unrestorable';
 
-/** Something that a restore does not touch, and why. */
+/** Something that a restore does not touch or bring back, and why. */
 export interface Skipped {
   readonly path: string;
   readonly reason: SkipReason;

@@ -13,11 +13,15 @@ export interface ReceiptNote {
     | 'no-hard-links'
     /** The file system does not keep modes. */
     | 'modes-unsupported'
+    /** The safety checkpoint does not hold what stood at `paths`: undoing the restore does not bring it back. */
+    | 'undo-incomplete'
     /** The old tree was kept beside the root because it holds something that no checkpoint has. */
     | 'backup-kept'
     /** Scratch was left behind and will be removed by the next recovery or sweep. */
     | 'scratch-kept';
   readonly detail: string;
+  /** The paths concerned, as path text, where the note is about paths. */
+  readonly paths?: readonly string[] | undefined;
 }
 
 /** What a finished restore did. */

@@ -50,8 +50,8 @@ function backupName(context: StrategyContext): Uint8Array {
 function whyUnavailable(context: PreparationContext): string | undefined {
   const { plan, parent, root } = context;
   if (context.scratch === 'inside') return 'scratch is inside the root';
-  if (plan.omitted.length > 0)
-    return `${plan.omitted.length} entries are left alone, the first is ${plan.omitted[0]?.path}`;
+  const alone = plan.omitted.filter(({ reason }) => reason !== 'unrestorable');
+  if (alone.length > 0) return `${alone.length} entries are left alone, the first is ${alone[0]?.path}`;
   if (!plan.exact) return 'only a part of the tree is restored';
   if (stagingName(context).length > 255) return 'the name of the root leaves no room for its siblings';
   for (const name of [stagingName(context), backupName(context)]) {

@@ -18,7 +18,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-import { previewRestore, reconcile } from '@holdfast/restore';
+import { previewRestore, reconcile, swap } from '@holdfast/restore';
 import { describe, expect, it } from 'vitest';
 
 import { bench } from './support/bench.js';
@@ -162,6 +162,64 @@ describe('reconcile in place', () => {
     expect(receipt.omitted).toEqual([{ path: 'big', reason: 'limit' }]);
     expect(factsOf(join(b.root, 'big'))).toEqual(facts);
     expect(readFileSync(join(b.root, 'small'), 'utf8')).toBe('1');
+  });
+
+  it('says what the target left out and nobody can bring back', async () => {
+    for (const strategy of [reconcile(), swap()]) {
+      const b = bench();
+      mkdirSync(join(b.root, 'd'), { recursive: true });
+      writeFileSync(join(b.root, 'small'), '1');
+      writeFileSync(join(b.root, 'd/big'), 'x'.repeat(9));
+      const ref = b.source.capture(b.root, { limits: { fileBytes: 8 } });
+      rmSync(join(b.root, 'd/big'));
+      writeFileSync(join(b.root, 'small'), '2');
+      const plan = await previewRestore(b.source, ref, b.root, { strategy });
+      expect(plan.omitted).toEqual([{ path: 'd/big', reason: 'unrestorable' }]);
+      const receipt = await b.restore(ref, { strategy, plan });
+      // A swap loses nothing by it.
+      expect(receipt).toMatchObject({ strategy: strategy.name, omitted: plan.omitted, exact: true });
+      expect(receipt.notes).toBeUndefined();
+    }
+  });
+
+  it('names what undoing it would not bring back', async () => {
+    const b = bench();
+    mkdirSync(b.root);
+    const scan = { limits: { fileBytes: 8 } };
+    for (const name of ['big', 'forced', 'special', 'late', 'gone', 'plain'])
+      writeFileSync(join(b.root, name), 'old');
+    const ref = b.source.capture(b.root);
+    for (const name of ['big', 'forced']) writeFileSync(join(b.root, name), 'y'.repeat(20));
+    unlinkSync(join(b.root, 'special'));
+    execFileSync('mkfifo', [join(b.root, 'special')]);
+    for (const name of ['late', 'gone', 'plain']) writeFileSync(join(b.root, name), 'changed');
+    const safetyRef = b.source.capture(b.root, scan);
+    const onStep = (step: string): void => {
+      if (step !== 'secure') return;
+      writeFileSync(join(b.root, 'late'), 'changed again');
+      unlinkSync(join(b.root, 'gone'));
+    };
+    const receipt = await b.restore(ref, {
+      scan,
+      safetyRef,
+      force: ['forced'],
+      onConflict: 'overwrite',
+      onStep,
+    });
+    expect(receipt.notes).toEqual([
+      {
+        kind: 'undo-incomplete',
+        detail: expect.stringContaining('3 paths') as string,
+        paths: ['forced', 'late', 'special'],
+      },
+    ]);
+    expect(readFileSync(join(b.root, 'forced'), 'utf8')).toBe('old');
+    expect(readFileSync(join(b.root, 'big'), 'utf8')).toBe('y'.repeat(20));
+    // Without a safety checkpoint there is nothing to undo with, and without gaps nothing to say.
+    writeFileSync(join(b.root, 'forced'), 'y'.repeat(20));
+    expect((await b.restore(ref, { scan, force: ['forced'] })).notes).toBeUndefined();
+    writeFileSync(join(b.root, 'plain'), 'changed');
+    expect((await b.restore(ref, { safetyRef: b.source.capture(b.root) })).notes).toBeUndefined();
   });
 
   it('gives a hard-linked name an inode of its own and leaves the other alone', async () => {

@@ -41,8 +41,16 @@ export function receiptText(receipt: RestoreReceipt): string {
       `verified: ${receipt.verified}; exact: ${receipt.exact ? 'yes' : 'no'}`,
     ...skippedLines(receipt.omitted),
   ];
-  for (const conflict of receipt.conflicts) {
-    lines.push(`  skipped, changed meanwhile: ${printable(conflict.path)} (${conflict.reason})`);
+  const left = new Set(receipt.omitted.filter(({ reason }) => reason === 'conflict').map(({ path }) => path));
+  for (const { path, reason } of receipt.conflicts) {
+    lines.push(
+      `  changed meanwhile, ${left.has(path) ? 'skipped' : 'overwritten'}: ${printable(path)} (${reason})`,
+    );
+  }
+  for (const { detail, paths = [] } of receipt.notes ?? []) {
+    lines.push(`  note: ${printable(detail)}`);
+    for (const path of paths.slice(0, shownPaths)) lines.push(`    ${printable(path)}`);
+    if (paths.length > shownPaths) lines.push(`    ${countText(paths.length - shownPaths, 'more path')}`);
   }
   if (receipt.safetyRef !== undefined) lines.push(`  to undo: holdfast restore ${receipt.safetyRef} ROOT`);
   return `${lines.join('\n')}\n`;
@@ -51,8 +59,12 @@ export function receiptText(receipt: RestoreReceipt): string {
 function skippedLines(skipped: readonly Skipped[]): string[] {
   const lines = skipped
     .slice(0, shownPaths)
-    .map(({ path, reason }) => `  not touched (${reason}): ${printable(path)}`);
+    .map(({ path, reason }) =>
+      reason === 'unrestorable'
+        ? `  cannot be brought back (the snapshot does not hold it): ${printable(path)}`
+        : `  not touched (${reason}): ${printable(path)}`,
+    );
   if (skipped.length > shownPaths)
-    lines.push(`  not touched: ${countText(skipped.length - shownPaths, 'more path')}`);
+    lines.push(`  not touched or brought back: ${countText(skipped.length - shownPaths, 'more path')}`);
   return lines;
 }

@@ -14,6 +14,14 @@ export function lateSkips(run: RunState): readonly Skipped[] {
 export function makeReceipt(run: RunState): RestoreReceipt {
   const { plan, options } = run;
   const late = lateSkips(run);
+  const gaps = run.undoGaps;
+  if (gaps.length > 0) {
+    run.note({
+      kind: 'undo-incomplete',
+      detail: `the safety checkpoint does not hold what stood at ${gaps.length === 1 ? 'one path' : `${gaps.length} paths`}; undoing this restore does not bring that back`,
+      paths: gaps,
+    });
+  }
   const left = new Set(late.map(({ path }) => path));
   const count = (list: readonly { readonly path: string }[]): number =>
     list.filter(({ path }) => !left.has(path)).length;

@@ -109,7 +109,11 @@ export class PlanBuilder {
 
   #visitAbsent(node: TreeNode): boolean {
     const { target } = node;
-    if (target === undefined) return this.#visitChildren(node);
+    if (target === undefined) {
+      // The target has no bytes to compare with: the result is as exact as it can be.
+      if (node.targetOmitted) this.lists.skip(node.key, node.path, 'unrestorable');
+      return this.#visitChildren(node);
+    }
     if (!this.#mayTouch(node)) return this.#leave(node, 'conflict', false);
     const after = targetState(target);
     const directory = target.kind === 'directory';

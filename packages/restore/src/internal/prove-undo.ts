@@ -2,6 +2,7 @@ import type { TreeEntry } from '@holdfast/workspacestore';
 
 import { WorkspaceRestoreError } from '../errors.js';
 import type { RunState } from './run-state.js';
+import { findEntry } from './tree-nodes.js';
 
 /**
  * Reads back from the store what the restore is about to destroy. A safety checkpoint of content that the store had
@@ -11,12 +12,13 @@ import type { RunState } from './run-state.js';
 export async function proveUndo(run: RunState): Promise<void> {
   const { safetyRef, signal } = run.options;
   if (safetyRef === undefined) return;
+  const captured = run.detail.options.captured?.entries ?? [];
   const doomed = new Map<string, TreeEntry>();
   for (const { action, path, before } of run.detail.operations) {
-    if (action !== 'unlink' && action !== 'put') continue;
-    if (before?.kind !== 'file' || before.content === undefined || before.size === 0) continue;
-    const { content, mode, size } = before;
-    doomed.set(content, { path, kind: 'file', mode: mode & 0o777, size, content });
+    if ((action !== 'unlink' && action !== 'put') || before === undefined) continue;
+    // What the plan found there may have changed before the checkpoint: what counts is what the undo would bring.
+    const entry = findEntry(captured, path);
+    if (entry?.content !== undefined && entry.size > 0) doomed.set(entry.content, entry);
   }
   if (doomed.size === 0) return;
   try {

@@ -81,9 +81,10 @@ async function heldPlan(
   place.refuseReplaced(identity);
   const captured = await openCaptured(source, options);
   if (captured === undefined || captured === detail.options.captured) return shown;
-  const again = planRestore(detail.live, detail.target, { ...detail.options, captured });
-  if (planDigest(again) !== planDigest(shown) && options.onConflict !== 'overwrite')
-    throw outdated(place, shown, again);
+  // The same trees: all that can differ is what the safety checkpoint found changed, and what is done about that was said.
+  const { onConflict = detail.options.onConflict ?? 'fail' } = options;
+  const again = planRestore(detail.live, detail.target, { ...detail.options, captured, onConflict });
+  if (onConflict === 'fail' && planDigest(again) !== planDigest(shown)) throw outdated(place, shown, again);
   return again;
 }
 

@@ -20,6 +20,7 @@ import { proveUndo } from './prove-undo.js';
 import { RestoreEnding } from './restore-ending.js';
 import type { RunState } from './run-state.js';
 import { ScratchDirectory, type SessionScratch } from './session-scratch.js';
+import { findUndoGaps } from './undo-gaps.js';
 import { verifyTouched } from './verify-result.js';
 
 /**
@@ -179,6 +180,7 @@ async function prepare(run: RunState, log: IntentLog, work: Dir, ending: Restore
     options.onStep?.('secure');
     // What conflicts leave out is known only when everything was looked at.
     run.secured = await strategy.secure(context);
+    run.undoGaps = await findUndoGaps(run, () => context.pause());
     throwIfAborted(options.signal);
     place.refuseReplaced(run.identity);
     await log.advance('committing', { skipped: [...run.skipped], state: run.secured });

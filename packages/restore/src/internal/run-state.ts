@@ -50,6 +50,10 @@ export class RunState {
   readonly notes: ReceiptNote[] = [];
   readonly skipped: Set<number> = new Set();
   readonly conflicts: Conflict[] = [];
+  /** Operations that take away what changed after the plan, by number. */
+  readonly overwritten: Set<number> = new Set();
+  /** What the restore takes away and the safety checkpoint does not hold, as path text. */
+  undoGaps: readonly string[] = [];
   strategy: RestoreStrategy;
   verified: Verified = 'none';
   /** What `secure` returned. */
@@ -169,6 +173,7 @@ export class RunState {
     }
     this.conflicts.push({ path, reason: 'concurrent-change' });
     if (onConflict === 'skip') this.skipped.add(operation.number);
+    else this.overwritten.add(operation.number);
     return onConflict;
   }
 }
