@@ -185,6 +185,33 @@ export class BlobsBackendError extends HoldfastError {
   }
 }
 
+/** What is wrong with the key of an encrypted object: nobody gave it, or what was given under its id is another key. */
+export type BlobKeyErrorKind = 'unknown' | 'wrong';
+
+/** An encrypted object cannot be read, or compared, with the keys that were given. Nothing is known to be damaged. */
+export class BlobKeyError extends HoldfastError {
+  static override readonly code = 'BLOBS_KEY';
+  declare readonly code: 'BLOBS_KEY';
+  declare readonly key: string;
+  declare readonly kind: BlobKeyErrorKind;
+  /** Id of the encryption key that the object names. */
+  declare readonly keyId: string;
+
+  constructor(
+    key: string,
+    kind: BlobKeyErrorKind,
+    keyId: string,
+    options: { readonly cause?: unknown } = {},
+  ) {
+    const problem =
+      kind === 'unknown' ? 'which was not given' : 'and what was given under this id is another key';
+    super(
+      `blob ${quote(key)} is encrypted with key ${quote(keyId)}, ${problem}: pass the right key to encryptionLayer`,
+      { cause: options.cause, fields: { key, kind, keyId } },
+    );
+  }
+}
+
 /** Every error of this package; `switch (error.code)` is exhaustive. */
 export type BlobsError =
   | BlobNotFoundError
@@ -195,6 +222,7 @@ export type BlobsError =
   | BlobsAmbiguousError
   | BlobsUnsupportedError
   | BlobsClosedError
+  | BlobKeyError
   | BlobsBackendError;
 
 export type BlobsErrorCode = BlobsError['code'];
@@ -209,6 +237,7 @@ const codes: ReadonlySet<string> = new Set(
     BlobsAmbiguousError,
     BlobsUnsupportedError,
     BlobsClosedError,
+    BlobKeyError,
     BlobsBackendError,
   ].map((Class) => Class.code),
 );

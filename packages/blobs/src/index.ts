@@ -22,6 +22,8 @@ export {
   BlobConflictError,
   BlobIntegrityError,
   type BlobIntegrityErrorKind,
+  BlobKeyError,
+  type BlobKeyErrorKind,
   BlobNotFoundError,
   BlobRangeError,
   BlobSourceError,

@@ -68,8 +68,7 @@ describe('a put', () => {
     await using opened = await open();
     opened.next('PUT', fault);
     const failure = await failureOf(opened.blobs.put('a', small));
-    const Expected = ambiguous ? BlobsAmbiguousError : BlobsBackendError;
-    expect(Expected.is(failure)).toBe(true);
+    expect(ambiguous ? BlobsAmbiguousError.is(failure) : BlobsBackendError.is(failure)).toBe(true);
     expect((failure as BlobsBackendError).retryable).toBe(retryable);
     expect((failure as BlobsBackendError).effect).toBe(ambiguous ? 'unknown' : 'none');
     expect(isS3Error((failure as Error).cause)).toBe(true);
@@ -280,7 +279,7 @@ describe('secrets', () => {
   test('are in no error, event or log', async () => {
     const written: string[] = [];
     const streams = [process.stdout, process.stderr];
-    const writers = streams.map((stream) => stream.write);
+    const writers = streams.map((stream) => stream.write.bind(stream));
     for (const stream of streams)
       stream.write = ((text: string) => written.push(String(text)) > 0) as typeof stream.write;
     const events: S3RequestEvent[] = [];

@@ -2,6 +2,7 @@ export { type BorrowOptions, blobsAsDriver } from './blobs-as-driver.js';
 export { type CacheOptions, cacheLayer } from './cache/cache-layer.js';
 export { type DiskCacheOptions, diskCacheLayer } from './cache/disk-cache.js';
 export type { CacheEvent } from './cache/segment-cache.js';
+export { type EncryptionOptions, encryptionLayer } from './encryption/encryption-layer.js';
 export {
   type Fault,
   type FaultKind,

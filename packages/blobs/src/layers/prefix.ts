@@ -2,7 +2,7 @@ import { InvalidNameError, maxNameBytes, parseName } from '@holdfast/base';
 
 import type { BlobEntry, BlobsDriver, DriverOptions } from '../driver.js';
 import type { BlobsLayer } from './layer.js';
-import { withKey } from './rekey.js';
+import { rekeyedDriver, withKey } from './rekey.js';
 
 /**
  * Keeps everything below `prefix/`: a store inside a store. Keys and the prefix share the 512 bytes of a name.
@@ -18,14 +18,6 @@ function prefixed(driver: BlobsDriver, root: string): BlobsDriver {
     if (root.length + key.length > maxNameBytes) throw new InvalidNameError(root + key, 'too-long');
     return root + key;
   };
-  const rekeyed = async <T>(key: string, call: (innerKey: string) => Promise<T>): Promise<T> => {
-    const innerKey = inner(key);
-    try {
-      return await call(innerKey);
-    } catch (error) {
-      throw withKey(error, key);
-    }
-  };
   async function* list(prefix: string, options: DriverOptions): AsyncGenerator<BlobEntry, void, undefined> {
     if (root.length + prefix.length > maxNameBytes) return;
     try {
@@ -36,44 +28,5 @@ function prefixed(driver: BlobsDriver, root: string): BlobsDriver {
       throw withKey(error, prefix);
     }
   }
-  return {
-    contract: driver.contract,
-    supports: driver.supports,
-    storagePaths: () => driver.storagePaths(),
-    put: async (key, source, options) =>
-      await rekeyed(key, async (innerKey) => await driver.put(innerKey, source, options)),
-    get: async (key, options) =>
-      await rekeyed(key, async (innerKey) => {
-        const content = await driver.get(innerKey, options);
-        return {
-          size: content.size,
-          chunks: rekeyedChunks(content.chunks, key),
-          close: async () => {
-            await content.close();
-          },
-        };
-      }),
-    stat: async (key, options) =>
-      await rekeyed(key, async (innerKey) => await driver.stat(innerKey, options)),
-    list,
-    delete: async (key, options) => {
-      await rekeyed(key, async (innerKey) => {
-        await driver.delete(innerKey, options);
-      });
-    },
-    close: async () => {
-      await driver.close();
-    },
-  };
-}
-
-async function* rekeyedChunks(
-  chunks: AsyncIterable<Uint8Array>,
-  key: string,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    yield* chunks;
-  } catch (error) {
-    throw withKey(error, key);
-  }
+  return rekeyedDriver(driver, inner, list);
 }

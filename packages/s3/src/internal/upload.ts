@@ -94,7 +94,9 @@ function streamedBody(key: string, source: ReopenableSource, sha256: string, hoo
       throw error;
     }
   }
-  content.on('error', hooks.failed);
+  content.on('error', () => {
+    hooks.failed();
+  });
   return {
     content,
     complete: () => complete,

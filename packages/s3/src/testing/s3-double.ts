@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
+import { type Clock, systemClock } from '@holdfast/base';
 
 import { answerError, answerListing } from './answers.js';
 
@@ -64,6 +65,8 @@ export interface S3DoubleOptions {
   readonly lies?: readonly S3Lie[] | undefined;
   /** Asked before each request is served. */
   readonly fault?: ((request: S3DoubleRequest) => S3Fault | undefined) | undefined;
+  /** Stamps objects. Default: the system's clock. */
+  readonly clock?: Clock | undefined;
   /** Keys of a page. Default 1000. */
   readonly pageSize?: number | undefined;
 }
@@ -88,11 +91,13 @@ export class S3Double implements AsyncDisposable {
   readonly #server: Server;
   readonly #options: S3DoubleOptions;
   readonly #objects = new Map<string, Stored>();
+  readonly #clock: Clock;
   #before = new Map<string, Stored>();
 
   private constructor(server: Server, options: S3DoubleOptions) {
     this.#server = server;
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     this.bucket = options.bucket ?? 'bucket';
     this.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on('request', (request, response) => {
@@ -131,7 +136,7 @@ export class S3Double implements AsyncDisposable {
 
   /** Puts bytes behind everybody's back, with the headers of the object that was there. */
   plant(name: string, bytes: Uint8Array): void {
-    const { headers = {}, modified = new Date() } = this.#objects.get(name) ?? {};
+    const { headers = {}, modified = this.#now() } = this.#objects.get(name) ?? {};
     this.#objects.set(name, { bytes: Buffer.from(bytes), modified, headers });
   }
 
@@ -168,6 +173,10 @@ export class S3Double implements AsyncDisposable {
     }
   }
 
+  #now(): Date {
+    return new Date(this.#clock.now());
+  }
+
   #lies(lie: S3Lie): boolean {
     return this.#options.lies?.includes(lie) === true;
   }
@@ -185,11 +194,11 @@ export class S3Double implements AsyncDisposable {
     }
     const conditional = headers['if-none-match'] === '*' && !this.#lies('ignores-conditions');
     const refused = conditional && this.#objects.has(name);
-    if (this.#lies('checks-then-writes')) await new Promise((resolve) => setTimeout(resolve, 20));
+    if (this.#lies('checks-then-writes')) await this.#clock.sleep(20);
     if (!refused || this.#lies('overwrites-when-refusing')) {
       this.#before = new Map(this.#objects);
       const kept = Object.entries(headers).filter(([header]) => header.startsWith('x-amz-meta-'));
-      const stored = { bytes: body, modified: new Date(), headers: Object.fromEntries(kept) };
+      const stored = { bytes: body, modified: this.#now(), headers: Object.fromEntries(kept) };
       this.#objects.set(name, stored as Stored);
     }
     if (refused) {
