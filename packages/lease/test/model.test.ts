@@ -178,7 +178,7 @@ describe.each<readonly [string, () => LeaserHarness]>([
   ['memory', () => memoryLeaserHarness()],
   ['fs', () => fsLeaserHarness('/leases', { fileSystem: new ModelFileSystem() })],
 ])('any sequence of steps on the %s driver', (_, harnessOf) => {
-  it(`agrees with the reference (HOLDFAST_SEED=${seed})`, { timeout: 180_000 }, async () => {
+  it(`agrees with the reference (HOLDFAST_SEED=${seed})`, { timeout: 180_000 + numRuns * 100 }, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         const harness = harnessOf();

@@ -125,7 +125,7 @@ describe('every flipped bit and every truncation of every file of a small sessio
       expect(counts.corrupt).toBeGreaterThan(statSync(join(home, id, 'refs')).size);
       expect(await outcomeOf(home, bodies)).toBe('whole');
     },
-    600_000,
+    campaign ? 3_600_000 : 600_000,
   );
 
   it('and every file that is missing', async () => {

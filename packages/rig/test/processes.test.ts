@@ -145,14 +145,16 @@ async function pointerOf(opened: OpenedSession): Promise<Ref | undefined> {
   return pointer;
 }
 
+/** Places at which a session is killed, in each mode; `HOLDFAST_KILLS` raises it. */
+const samples = Number(process.env['HOLDFAST_KILLS'] ?? 12);
+
 describe.each(['exclusive', 'per-session'] as const)('a killed process (%s)', (mode) => {
   it('leaves a session that opens, agrees with its files and has lost nothing', {
-    timeout: 300_000,
+    timeout: 300_000 + samples * 20_000,
   }, async () => {
     const whole = await work(makePlace(mode), mode, 0);
     const points = whole.at(-1)?.points ?? 0;
     expect(points).toBeGreaterThan(60);
-    const samples = Number(process.env['HOLDFAST_KILLS'] ?? 12);
     const stride = Math.max(1, points / samples);
     for (let sample = 0; sample < Math.min(samples, points); sample += 1) {
       const killAt = 1 + Math.floor(sample * stride);
