@@ -62,6 +62,22 @@ export const campaigns = [
     planted: [{ mistake: 'no sync reaches the disk', test: 'tools/crash/disk/disk.test.ts' }],
   },
   {
+    name: 'decoders',
+    package: 'base, cli, journal, lease, restore, session, workspacestore',
+    proves: 'every decoder accepts an input or refuses it with an error of ours; none hangs',
+    program: ['tools/fuzz/fuzz.mjs'],
+    bounded: { HOLDFAST_FUZZ_INPUTS: 200_000 },
+    round: { HOLDFAST_FUZZ_INPUTS: 500_000 },
+    goal: { unit: 'inputs of the strict tar reader', count: 5_000_000 },
+    weight: 4,
+    limitSeconds: 1_800,
+    planted: [
+      { mistake: 'a decoder that uses what it did not check', test: 'tools/fuzz/fuzz.test.ts' },
+      { mistake: 'a decoder that gives its own mistakes a code', test: 'tools/fuzz/fuzz.test.ts' },
+      { mistake: 'a decoder that waits for an end that does not come', test: 'tools/fuzz/fuzz.test.ts' },
+    ],
+  },
+  {
     name: 'restore-crash-states',
     package: 'restore',
     proves:

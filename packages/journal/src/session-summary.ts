@@ -1,6 +1,6 @@
 import type { FoldedCheckpoint, FoldedWorkspace, SessionFold } from './fold.js';
 import { parseJsonText, writeJsonText } from './internal/json-text.js';
-import { isObject } from './internal/schema.js';
+import { count, freeText, isObject, object, oneOf, optional, refText, text } from './internal/schema.js';
 import { sealText, unsealText } from './internal/sealed-text.js';
 
 /** What a list of sessions shows. Best effort: it may lag behind the journal, which alone is the truth. */
@@ -39,6 +39,20 @@ export function encodeSummary(summary: SessionSummary): Uint8Array {
   return sealText(written.text).bytes;
 }
 
+const checkpoint = { ref: refText, eventId: text, seq: count(1) };
+
+/** What a summary of version 1 has; whatever wrote it otherwise, a list shows nothing wrong of it. */
+const fits = object({
+  id: text,
+  title: optional(freeText),
+  createdAt: count(),
+  lastActive: count(),
+  state: oneOf(['new', 'active', 'idle', 'stopped', 'unknown']),
+  lastCheckpoint: optional(object({ ...checkpoint, consistency: text, trigger: text, time: count() })),
+  currentWorkspace: optional(object(checkpoint)),
+  problem: optional(text),
+});
+
 /** Reads a summary note; `undefined` when it is damaged, of another version or of another session. */
 export function decodeSummary(id: string, bytes: Uint8Array): SessionSummary | undefined {
   const sealed = unsealText(bytes);
@@ -46,6 +60,7 @@ export function decodeSummary(id: string, bytes: Uint8Array): SessionSummary | u
   try {
     const value = parseJsonText(sealed.text);
     if (!isObject(value) || value['v'] !== 1 || value['id'] !== id) return undefined;
+    if (fits(value, 'summary') !== undefined) return undefined;
     const { v, title, lastCheckpoint, currentWorkspace, ...rest } = value;
     void v;
     return { title, lastCheckpoint, currentWorkspace, ...rest } as unknown as SessionSummary;

@@ -127,6 +127,39 @@ describe('notes that are whole and wrong', () => {
   it.each(['{broken', '[]', '{"v":2}', '{"v":1,"id":"session-0002"}'])('summary %s', (text) => {
     expect(decodeSummary(id, seal(text))).toBeUndefined();
   });
+
+  const summary = { v: 1, id, title: 'x', createdAt: 1, lastActive: 2, state: 'idle' };
+  const checkpoint = {
+    ref: refOf(1),
+    eventId: 'e',
+    seq: 2,
+    consistency: 'quiescent',
+    trigger: 'manual',
+    time: 3,
+  };
+
+  it.each([
+    { title: [] },
+    { createdAt: {} },
+    { lastActive: '..' },
+    { lastActive: 1.5 },
+    { state: [[]] },
+    { state: 'asleep' },
+    { lastCheckpoint: null },
+    { lastCheckpoint: { ...checkpoint, ref: 'x' } },
+    { currentWorkspace: 'x' },
+    { problem: 1 },
+  ])('summary with %o', (change) => {
+    expect(decodeSummary(id, seal(JSON.stringify({ ...summary, ...change })))).toBeUndefined();
+  });
+
+  it('but no summary that fits', () => {
+    const read = decodeSummary(
+      id,
+      seal(JSON.stringify({ ...summary, lastCheckpoint: checkpoint, later: 1 })),
+    );
+    expect(read).toMatchObject({ title: 'x', state: 'idle', lastCheckpoint: checkpoint });
+  });
 });
 
 describe('prepared events that are none', () => {

@@ -1,7 +1,10 @@
 import type { JsonValue } from '@holdfast/base';
 import {
   type BatchInput,
+  checkPrivate,
   EventInvalidError,
+  type EventRule,
+  isRecordId,
   type PreparedEvent,
   parsePreparedEvent,
   type RestorePreparedBody,
@@ -34,27 +37,40 @@ export function encodeRestoreRecord(record: RestoreRecord): Uint8Array {
 
 /** @throws EventInvalidError when the bytes are not a restore record. */
 export function decodeRestoreRecord(bytes: Uint8Array): RestoreRecord {
-  let value: { v?: unknown; event?: unknown; prepared?: unknown; rewind?: unknown };
+  let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as typeof value;
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw new EventInvalidError('WorkspaceRestored', 'not-json', 'intent', 'not JSON in UTF-8', {
-      cause: error,
-    });
+    throw refusal('not-json', 'intent', 'not JSON in UTF-8', error);
   }
-  if (value.v !== 1 || typeof value.event !== 'string' || typeof value.prepared !== 'object') {
-    throw new EventInvalidError(
-      'WorkspaceRestored',
-      'field-type',
-      'intent',
-      'not a restore record of version 1',
-    );
+  if (!isObject(value) || value['v'] !== 1 || typeof value['event'] !== 'string') {
+    throw refusal('field-type', 'intent', 'not a restore record of version 1');
+  }
+  const { prepared, rewind } = value;
+  if (!isObject(prepared)) throw refusal('field-type', 'intent.prepared', 'must be an object');
+  checkPrivate('restore-prepared', prepared as JsonValue);
+  if (rewind !== undefined && !isRewind(rewind)) {
+    throw refusal('field-type', 'intent.rewind', 'must be an id, a point and a sequence');
   }
   return {
-    event: parsePreparedEvent(new TextEncoder().encode(value.event)),
-    prepared: value.prepared as RestorePreparedBody,
-    rewind: value.rewind as RewindRecord | undefined,
+    event: parsePreparedEvent(new TextEncoder().encode(value['event'])),
+    prepared: prepared as unknown as RestorePreparedBody,
+    rewind,
   };
+}
+
+function refusal(rule: EventRule, path: string, detail: string, cause?: unknown): EventInvalidError {
+  return new EventInvalidError('WorkspaceRestored', rule, path, detail, { cause });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isRewind(value: unknown): value is RewindRecord {
+  if (!isObject(value)) return false;
+  const { id, to, seq } = value;
+  return isRecordId(id) && typeof to === 'string' && Number.isSafeInteger(seq);
 }
 
 /** The records of a committed restore, to be appended together. Their ids make a repetition harmless. */
