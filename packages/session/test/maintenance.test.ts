@@ -62,7 +62,7 @@ describe('an idle session', () => {
     const { calls, hook, finished } = watch(kit);
     const entered = barrier();
     hook.before = async (signal) => {
-      void entered.wait();
+      entered.wait().catch(() => undefined);
       await new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
           reject(signal.reason as Error);
