@@ -191,6 +191,36 @@ export const campaigns = [
     ],
   },
   {
+    name: 'postgres-takeovers',
+    package: 'postgres',
+    proves:
+      'owners that are stopped, overtaken and woken over Postgres: every acknowledged append exactly once, no stale one',
+    program: ['tools/run-services.mjs', 'postgres', 'packages/postgres/test/services/takeover.test.ts'],
+    bounded: { HOLDFAST_ENGINE_TAKEOVERS: 300 },
+    round: { HOLDFAST_ENGINE_TAKEOVERS: 500 },
+    goal: { unit: 'take-overs over postgres', count: 3_000 },
+    weight: 2,
+    limitSeconds: 1_800,
+    onlyLong: true,
+    planted: [
+      { mistake: 'the fence is not looked at', test: 'packages/postgres/test/services/faults.test.ts' },
+    ],
+  },
+  {
+    name: 'nats-takeovers',
+    package: 'nats',
+    proves:
+      'owners that are stopped, overtaken and woken over NATS: every acknowledged append exactly once, no stale one',
+    program: ['tools/run-services.mjs', 'nats', 'packages/nats/test/services/takeover.test.ts'],
+    bounded: { HOLDFAST_ENGINE_TAKEOVERS: 300 },
+    round: { HOLDFAST_ENGINE_TAKEOVERS: 500 },
+    goal: { unit: 'take-overs over nats', count: 3_000 },
+    weight: 2,
+    limitSeconds: 1_800,
+    onlyLong: true,
+    planted: [{ mistake: 'the fence is not looked at', test: 'packages/nats/test/services/faults.test.ts' }],
+  },
+  {
     name: 'journal-histories',
     package: 'journal',
     proves: 'whatever fails, crashes and takes over, every acknowledged event is there once and in order',

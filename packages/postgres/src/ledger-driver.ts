@@ -88,9 +88,10 @@ export class PostgresLedgerDriver implements LedgerDriver {
     range: LedgerRange,
     options: LedgerDriverOptions,
   ): AsyncGenerator<LedgerRecord, void, undefined> {
-    const { ledger } = await this.#find(name);
-    if (ledger === undefined) return;
     let { from, to } = range;
+    const { ledger, tip } = await this.#find(name);
+    // The range was bounded by the tip: a ledger that is shorter now was deleted, and perhaps made anew.
+    if (ledger === undefined || tip < to) throw new LedgerDeletedError(name, range.reverse ? to : from);
     let left = range.limit;
     while (from <= to && left > 0) {
       throwIfAborted(options.signal);

@@ -1,0 +1,228 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { memoryBlobs } from '@holdfast/blobs';
+import { SessionStore } from '@holdfast/journal';
+
+/**
+ * What a campaign needs of an engine, opened anew in each process. A module exports `openEngine()`; what it needs to know
+ * comes from the environment.
+ * @typedef {object} Engine
+ * @property {import('@holdfast/journal').SessionLedgers} ledgers
+ * @property {import('@holdfast/lease').Leaser} leaser
+ * @property {() => Promise<void>} close
+ */
+
+/**
+ * @typedef {object} CampaignOptions
+ * @property {string} engine File URL of the engine's module.
+ * @property {number} takeovers How many to reach.
+ * @property {number} [sessions] How many are taken over at the same time. Default 4.
+ * @property {NodeJS.ProcessEnv} env For the writers, and for this process to open the engine.
+ * @property {number} [patienceMs] Longest wait for one take-over. Default 60,000.
+ * @property {() => Promise<void>} [disturb] Called again and again during the campaign, such as to kill the server.
+ */
+
+/**
+ * @typedef {object} CampaignResult
+ * @property {number} takeovers Sessions opened after their owner was stopped or killed.
+ * @property {number} stopped
+ * @property {number} killed
+ * @property {number} acknowledged
+ * @property {number} fenced Writers that woke up and were refused by the journal.
+ * @property {number} told Writers that woke up and heard of their loss from the lease.
+ * @property {number} records
+ * @property {readonly string[]} problems Lost, duplicated and misplaced appends, broken chains, complaints of writers.
+ */
+
+const script = fileURLToPath(new URL('writer.mjs', import.meta.url));
+
+/**
+ * Take-overs by processes: two writers fight for each session. The owner is stopped at a random moment, or killed; when the
+ * other one has taken over, the stopped one wakes up in the middle of whatever it was doing. In the end every acknowledged
+ * append must be in its journal exactly once, at its place, in its epoch, and epochs must never fall. Every second writer is
+ * reckless: it never hears that its lease is lost, so that only the fence is left.
+ * @param {CampaignOptions} options
+ * @returns {Promise<CampaignResult>}
+ */
+export async function runTakeovers(options) {
+  const { openEngine } = /** @type {{ openEngine: () => Promise<Engine> }} */ (await import(options.engine));
+  const engine = await openEngine();
+  const store = await SessionStore.open({ ...engine, blobs: memoryBlobs() });
+  const sessions = Array.from(
+    { length: options.sessions ?? 4 },
+    (_, at) => `session-${String(at).padStart(4, '0')}`,
+  );
+  for (const id of sessions) await (await store.create({ id })).close();
+
+  const counts = { takeovers: 0, stopped: 0, killed: 0, acknowledged: 0, fenced: 0, told: 0, records: 0 };
+  /** @type {string[]} */
+  const problems = [];
+  let over = false;
+  const disturbing = (async () => {
+    while (!over && options.disturb !== undefined) await options.disturb();
+  })().catch((/** @type {unknown} */ error) => problems.push(`disturbance: ${String(error)}`));
+
+  /** @param {string} session */
+  const fight = async (session) => {
+    /** @type {{ id: string, seq: number, epoch: number }[]} */
+    const acknowledged = [];
+    /** @type {Promise<unknown>[]} */
+    const ended = [];
+    let writers = 0;
+    /** @type {Writer | undefined} */
+    let owner;
+    /** @type {(() => void) | undefined} */
+    let noticed;
+
+    /** @typedef {{ child: import('node:child_process').ChildProcess }} Writer */
+    const start = () => {
+      writers += 1;
+      const manner = writers % 2 === 0 ? 'reckless' : 'careful';
+      const args = [script, options.engine, session, `${session}-w${writers}`, manner];
+      const child = spawn(process.execPath, args, { stdio: 'pipe', env: options.env });
+      /** @type {Writer} */
+      const writer = { child };
+      let complaint = '';
+      child.stderr.on('data', (text) => {
+        complaint += String(text);
+      });
+      const reading = (async () => {
+        for await (const line of createInterface({ input: child.stdout })) {
+          const message = JSON.parse(line);
+          if (message.acknowledged !== undefined)
+            acknowledged.push({ id: message.acknowledged, seq: message.seq, epoch: message.epoch });
+          if (message.shutOut === 'JOURNAL_FENCED') counts.fenced += 1;
+          if (message.shutOut === 'LEASE_LOST') counts.told += 1;
+          if (message.opened !== undefined) {
+            owner = writer;
+            noticed?.();
+          }
+        }
+      })();
+      ended.push(
+        Promise.all([reading, once(child, 'exit')]).then(() => {
+          if (complaint !== '') problems.push(complaint);
+        }),
+      );
+      return writer;
+    };
+
+    /** @param {Writer | undefined} other Whom it must not be. */
+    const opened = async (other) => {
+      const deadline = Date.now() + (options.patienceMs ?? 60_000);
+      while (owner === undefined || owner === other) {
+        if (Date.now() > deadline) throw new Error(`nobody took ${session} over`);
+        await Promise.race([
+          sleep(500),
+          new Promise((resolve) => {
+            noticed = () => resolve(undefined);
+          }),
+        ]);
+      }
+    };
+
+    const running = new Set([start(), start()]);
+    try {
+      await opened(undefined);
+      while (counts.takeovers < options.takeovers && problems.length === 0) {
+        await sleep(Math.random() * 60);
+        const victim = /** @type {Writer} */ (owner);
+        const kill = Math.random() < 0.15;
+        victim.child.kill(kill ? 'SIGKILL' : 'SIGSTOP');
+        if (kill) {
+          running.delete(victim);
+          running.add(start());
+        }
+        counts[kill ? 'killed' : 'stopped'] += 1;
+        await opened(victim);
+        counts.takeovers += 1;
+        // It goes on where it was, believing what it believed.
+        if (!kill) victim.child.kill('SIGCONT');
+      }
+    } catch (error) {
+      problems.push(String(error));
+    }
+    // Whoever was woken last still has to meet the fence.
+    await sleep(300);
+    for (const { child } of running) {
+      child.kill('SIGCONT');
+      child.kill('SIGTERM');
+    }
+    await Promise.all(ended);
+    counts.acknowledged += acknowledged.length;
+    return acknowledged;
+  };
+
+  const outcomes = await Promise.all(sessions.map(fight));
+  over = true;
+  await disturbing;
+  await untilThere(store, sessions[0] ?? '');
+  for (const [at, session] of sessions.entries()) {
+    const view = await store.read(session);
+    const verdict = await view.verify().catch((/** @type {unknown} */ error) => {
+      problems.push(`${session}: ${String(error)}`);
+      return { records: 0 };
+    });
+    counts.records += verdict.records;
+    /** @type {Map<string, { seq: number, epoch: number }>} */
+    const places = new Map();
+    let epoch = 0;
+    for await (const event of view.events()) {
+      if (places.has(event.id)) problems.push(`${session}: ${event.id} is there twice`);
+      if (event.epoch < epoch)
+        problems.push(`${session}: epoch ${event.epoch} after ${epoch} at ${event.seq}`);
+      epoch = event.epoch;
+      places.set(event.id, event);
+    }
+    for (const { id, seq, epoch: written } of outcomes[at] ?? []) {
+      const place = places.get(id);
+      if (place?.seq !== seq || place.epoch !== written)
+        problems.push(
+          `${session}: ${id} was acknowledged at ${seq} (epoch ${written}), found ${JSON.stringify(place)}`,
+        );
+    }
+    await view.close();
+  }
+  await store.close();
+  await engine.close();
+  return { ...counts, problems: problems.slice(0, 20) };
+}
+
+/**
+ * A server that was started again a moment ago may not answer yet.
+ * @param {SessionStore} store
+ * @param {string} session
+ */
+async function untilThere(store, session) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await (await store.read(session)).close();
+      return;
+    } catch (error) {
+      if (tries === 40 || /** @type {{ retryable?: unknown }} */ (error).retryable !== true) throw error;
+      await sleep(250);
+    }
+  }
+}
+
+/** @param {CampaignResult} result */
+export function describeCampaign(result) {
+  return (
+    `${result.takeovers} take-overs (${result.stopped} stopped, ${result.killed} killed): ${result.fenced} met the fence, ` +
+    `${result.told} were told by the lease; ${result.acknowledged} acknowledged, ${result.records} records, ` +
+    `${result.problems.length} problems`
+  );
+}
+
+/**
+ * How many take-overs: `HOLDFAST_CAMPAIGN=1` is the long run, `HOLDFAST_ENGINE_TAKEOVERS` a number, otherwise the default.
+ * @param {number} usual
+ */
+export function wantedTakeovers(usual) {
+  if (process.env['HOLDFAST_CAMPAIGN'] === '1') return 3_000;
+  return Number(process.env['HOLDFAST_ENGINE_TAKEOVERS'] ?? usual);
+}
