@@ -184,3 +184,17 @@ describe('name tables', () => {
     }
   });
 });
+
+it('a failure says what was thrown, down to the cause that the author of the adapter wrote', async () => {
+  const cause = new Error('to do: next', { cause: new Error('not shown') });
+  const wrapped = Object.assign(new TypeError('next failed: see its cause', { cause }), {
+    name: 'BackendError',
+  });
+  const throwing = defineSuite('counter/1', 'docs/counter.md', [
+    { clause: '1', name: 'one', check: async () => await Promise.reject(wrapped) },
+  ]);
+  const report = await verifySuite(throwing, good);
+  expect(report.cases[0]?.failure?.message).toContain(
+    'threw BackendError: next failed: see its cause: to do: next (',
+  );
+});

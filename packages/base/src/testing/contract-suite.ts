@@ -288,5 +288,9 @@ function mixSeed(seed: number, clause: string): number {
 function describeFailure(cause: unknown): string {
   if (!(cause instanceof Error)) return `threw ${String(cause)}, which is not an error`;
   const text = cause.message.replaceAll(/\s+/g, ' ').trim().slice(0, 800);
-  return cause.name === 'AssertionError' || cause.name === 'Error' ? text : `threw ${cause.name}: ${text}`;
+  if (cause.name === 'AssertionError' || cause.name === 'Error') return text;
+  // "See its cause" is of no use in a report, and the cause is what the author of a driver wrote.
+  return cause.cause instanceof Error
+    ? `threw ${cause.name}: ${text}: ${describeFailure(cause.cause)}`
+    : `threw ${cause.name}: ${text}`;
 }
