@@ -1,5 +1,6 @@
 import * as nats from './nats.mjs';
 import * as postgres from './postgres.mjs';
+import * as redis from './redis.mjs';
 import * as s3 from './s3.mjs';
 
 /**
@@ -22,4 +23,4 @@ import * as s3 from './s3.mjs';
  */
 
 /** @type {Readonly<Record<string, Service>>} */
-export const services = { s3, postgres, nats };
+export const services = { s3, postgres, nats, redis };

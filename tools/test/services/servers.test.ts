@@ -17,6 +17,7 @@ test.each([
   ['s3', 'HOLDFAST_S3_ENDPOINT'],
   ['postgres', 'HOLDFAST_POSTGRES_URL'],
   ['nats', 'HOLDFAST_NATS_URL'],
+  ['redis', 'HOLDFAST_REDIS_URL'],
 ])('%s can be killed and comes back on the same port', async (service, variable) => {
   const address = serviceVariable(variable);
   expect(await accepts(address)).toBe(true);
