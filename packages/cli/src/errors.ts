@@ -96,3 +96,19 @@ export class BackendModuleError extends HoldfastError {
     super(`module ${quote(module)}: ${detail}`, { ...options, fields: { module, kind } });
   }
 }
+
+/** A live session captures what its owner says; options for that cannot be given from outside. Nothing was done. */
+export class SessionLiveError extends HoldfastError {
+  static override readonly code = 'CLI_SESSION_LIVE';
+  declare readonly code: 'CLI_SESSION_LIVE';
+  declare readonly sessionId: string;
+  /** Process that owns the session. */
+  declare readonly pid: number;
+
+  constructor(sessionId: string, pid: number) {
+    super(
+      `session ${quote(sessionId)} is live in process ${pid}, which decides what is captured: leave --ignore, --max-file-size and --on-unreadable out, or end that process`,
+      { fields: { sessionId, pid }, effect: 'none' },
+    );
+  }
+}

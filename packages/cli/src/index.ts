@@ -4,6 +4,7 @@ export {
   HomeError,
   NotAvailableError,
   RootArgumentError,
+  SessionLiveError,
   UsageError,
 } from './errors.js';
 export { chooseHome } from './home.js';

@@ -1,6 +1,7 @@
 import { isHoldfastError } from '@holdfast/base';
 
 import { exitStatus } from './command.js';
+import { commandWords } from './command-words.js';
 import { UsageError } from './errors.js';
 import { type CommandIo, Interrupted } from './io.js';
 import { printable } from './text.js';
@@ -19,7 +20,7 @@ export async function reportError(error: unknown, io: CommandIo, json: boolean):
     return status;
   }
   const { code, message } = errorFields(error);
-  await io.stderr.write(`holdfast: ${printable(String(message))} [${String(code)}]\n`);
+  await io.stderr.write(`holdfast: ${printable(commandWords(String(message)))} [${String(code)}]\n`);
   for (const line of causeLines(error)) await io.stderr.write(`  because ${line}\n`);
   if (status === exitStatus.usage) await io.stderr.write('try: holdfast --help\n');
   return status;
@@ -37,7 +38,7 @@ function errorFields(error: unknown): Readonly<Record<string, unknown>> {
 function* causeLines(error: unknown): Generator<string> {
   let current: unknown = error instanceof Error ? error.cause : undefined;
   for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
-    yield printable(current.message);
+    yield printable(commandWords(current.message));
     current = current.cause;
   }
 }

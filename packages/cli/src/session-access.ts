@@ -6,6 +6,7 @@ import {
   defineRig,
   exclusiveWorkspace,
   type OpenedSession,
+  type PlacementOptions,
   sessionWorkspaces,
   sharedWorkspace,
   type WorkspacePlacement,
@@ -19,7 +20,9 @@ import {
 } from '@holdfast/session';
 import type { Ref } from '@holdfast/workspacestore';
 
-import type { LocalStack } from './stack.js';
+import { placementCapture } from './commands/capture-options.js';
+import { SessionLiveError } from './errors.js';
+import type { LocalCaptureOptions, LocalStack } from './stack.js';
 
 /** What people do with a session, whoever owns it: its live owner is asked, else it is opened here. */
 export interface SessionAccess extends AsyncDisposable {
@@ -34,24 +37,37 @@ export interface SessionAccess extends AsyncDisposable {
 
 /**
  * Reaches a session. A live owner is asked through its control socket. When nobody owns it, it is opened with the
- * placement that its journal names, keeping the files as they are, and shut down at the end.
- * @throws SessionNotFoundError; LedgerInUseError naming an owner that cannot be asked.
+ * placement that its journal names and the given capture options, keeping the files as they are, and shut down at the end.
+ * @throws SessionNotFoundError; LedgerInUseError naming an owner that cannot be asked; SessionLiveError when a live
+ * owner would have to capture as it is told from outside.
  */
 export async function accessSession(
   stack: LocalStack,
   id: string,
   signal: AbortSignal,
+  options: LocalCaptureOptions = {},
 ): Promise<SessionAccess> {
+  const capture = placementCapture(options);
   const client = await askOwner(stack, id, signal);
-  if (client !== undefined) return remoteAccess(client, signal);
+  if (client !== undefined) {
+    if (Object.keys(capture).length === 0) return remoteAccess(client, signal);
+    await using asked = client;
+    const { pid } = await asked.call('describe', {}, { signal });
+    throw new SessionLiveError(id, pid);
+  }
   const placement = await placementOf(stack, id, signal);
   const rig = defineRig(
     stack.fragment,
     placement === undefined
       ? {}
-      : { workspace: workspaceFor(stack, placement), snapshots: { trigger: 'manual' } },
+      : { workspace: workspaceFor(stack, placement, capture), snapshots: { trigger: 'manual' } },
   );
-  return localAccess(await rig.openSession(id, { drift: 'keep', signal }), signal);
+  const { onProgress } = options;
+  const session = await rig.openSession(id, { drift: 'keep', onProgress, signal });
+  session.observe((notice) => {
+    if (notice.type === 'checkpoint-progress') onProgress?.(notice.progress);
+  });
+  return localAccess(session, signal);
 }
 
 /** Yields a session's events without owning it. */
@@ -75,10 +91,14 @@ export async function createSession(
   stack: LocalStack,
   root: string,
   mode: 'exclusive' | 'shared',
-  options: { readonly title?: string | undefined; readonly signal: AbortSignal },
+  options: {
+    readonly title?: string | undefined;
+    readonly capture: LocalCaptureOptions;
+    readonly signal: AbortSignal;
+  },
 ): Promise<{ readonly id: string; readonly ref: Ref | undefined }> {
   const rig = defineRig(stack.fragment, {
-    workspace: workspaceFor(stack, { mode, root }),
+    workspace: workspaceFor(stack, { mode, root }, placementCapture(options.capture)),
     snapshots: { trigger: 'manual' },
   });
   const { title, signal } = options;
@@ -121,14 +141,18 @@ async function placementOf(
   }
 }
 
-function workspaceFor(stack: LocalStack, { mode, root }: SessionPlacement): WorkspacePlacement {
+function workspaceFor(
+  stack: LocalStack,
+  { mode, root }: SessionPlacement,
+  capture: PlacementOptions,
+): WorkspacePlacement {
   switch (mode) {
     case 'exclusive':
-      return exclusiveWorkspace(stack.store, root, stack.leaser);
+      return exclusiveWorkspace(stack.store, root, stack.leaser, capture);
     case 'shared':
-      return sharedWorkspace(stack.store, root);
+      return sharedWorkspace(stack.store, root, capture);
     case 'per-session':
-      return sessionWorkspaces(stack.store, dirname(root));
+      return sessionWorkspaces(stack.store, dirname(root), capture);
   }
 }
 

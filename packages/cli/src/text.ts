@@ -46,3 +46,9 @@ export function modeText(kind: string, mode: number): string {
   }
   return text;
 }
+
+/** A word for a shell to take as it is; what cannot be printed is shown escaped and has to be typed. */
+export function shellWord(text: string): string {
+  const shown = printable(text);
+  return /^[\w./:@%+=-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
+}

@@ -60,12 +60,20 @@ export class PermitUnavailableError extends HoldfastError {
   declare readonly holders: readonly BlockerFields[];
 
   constructor(kind: UnavailableKind, operation: string, holders: readonly BlockerFields[]) {
-    const first = holders[0] === undefined ? 'process admission is suspended' : JSON.stringify(holders[0]);
+    const first = holders[0] === undefined ? 'process admission is suspended' : blockerText(holders[0]);
     super(
       `permit for ${operation} was not granted (${kind}): ${holders.length} in the way, first ${first}; wait for them or end them`,
       { fields: { kind, operation, holders }, effect: 'none', retryable: true },
     );
   }
+}
+
+/** Who stands in the way, in words: `loop editor, toolCall write`. */
+function blockerText(fields: BlockerFields): string {
+  const words = Object.entries(fields).map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return words.length === 0 ? 'somebody' : words.join(', ');
 }
 
 /** The coordinator was closed: waiting requests are rejected with this and new ones are refused. */

@@ -1,4 +1,5 @@
 import { type ErrorFields, HoldfastError, type JsonValue, quote } from '@holdfast/base';
+import { ownerText } from '@holdfast/lease';
 
 /** Options of the errors that wrap something. */
 export interface LedgerErrorOptions {
@@ -122,11 +123,8 @@ export class LedgerInUseError extends HoldfastError {
     owner: Readonly<Record<string, JsonValue>> | undefined,
     options: LedgerErrorOptions = {},
   ) {
-    const pid = owner?.['pid'];
-    const who =
-      typeof pid === 'number' || typeof pid === 'string' ? `process ${String(pid)}` : 'another process';
     super(
-      `ledger of ${quote(subject)} is in use by ${who}: reach it through its owner, or end that process`,
+      `ledger of ${quote(subject)} is in use by ${ownerText(owner)}: reach it through its owner, or end that process`,
       {
         cause: options.cause,
         fields: { subject, owner },

@@ -1,6 +1,7 @@
 import { HoldfastError, quote } from '@holdfast/base';
 
 import type { LeaseOwner } from './driver.js';
+import { ownerText } from './owner.js';
 
 /** How a lease ended. */
 export type LeaseLostKind =
@@ -29,8 +30,7 @@ export class LeaseHeldError extends HoldfastError {
   declare readonly owner: LeaseOwner | undefined;
 
   constructor(leaseName: string, holderEpoch: number, owner?: LeaseOwner, options: { cause?: unknown } = {}) {
-    const shown =
-      owner === undefined || Object.keys(owner).length === 0 ? '' : ` by ${quote(JSON.stringify(owner))}`;
+    const shown = owner === undefined || Object.keys(owner).length === 0 ? '' : ` by ${ownerText(owner)}`;
     super(`lease ${quote(leaseName)} is held${shown} (epoch ${holderEpoch}): wait for it or end its holder`, {
       cause: options.cause,
       fields: owner === undefined ? { leaseName, holderEpoch } : { leaseName, holderEpoch, owner },

@@ -22,7 +22,7 @@ export type { CheckOptions, Lease } from './lease.js';
 export { type AcquireOptions, Leaser } from './leaser.js';
 export { MemoryLeaserDriver, type MemoryLeaserOptions, memoryLeaser } from './memory/memory-leaser.js';
 export { type MemoryHolder, MemoryLeases } from './memory/memory-leases.js';
-export { maxOwnerBytes } from './owner.js';
+export { maxOwnerBytes, ownerText } from './owner.js';
 export { prefixedLeaser } from './prefixed-leaser.js';
 export {
   type Extension,

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@holdfast/base';
+import { type JsonValue, quote } from '@holdfast/base';
 
 import type { LeaseOwner } from './driver.js';
 
@@ -20,6 +20,21 @@ export function copyOwner(owner: unknown): LeaseOwner {
     throw new RangeError(`acquire: owner takes ${size} bytes as JSON, at most ${maxOwnerBytes} are kept`);
   }
   return copy;
+}
+
+/**
+ * An owner in words, for messages: `process 4711 (session "k3v9", "nightly build")`. What it says beside process, session
+ * and title is for diagnosis and stays in the error's fields.
+ */
+export function ownerText(owner: LeaseOwner | undefined): string {
+  const { pid, session, title } = owner ?? {};
+  const about = [
+    ...(typeof session === 'string' ? [`session ${quote(session)}`] : []),
+    ...(typeof title === 'string' ? [quote(title)] : []),
+  ];
+  const known = typeof pid === 'number' || typeof pid === 'string';
+  const who = known ? `process ${String(pid)}` : 'another process';
+  return about.length === 0 ? who : `${who} (${about.join(', ')})`;
 }
 
 function copyValue(value: unknown, place: string, depth: number): JsonValue {

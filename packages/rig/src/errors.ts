@@ -1,4 +1,5 @@
 import { HoldfastError, type JsonValue, quote } from '@holdfast/base';
+import { ownerText } from '@holdfast/lease';
 
 export interface RigErrorOptions {
   readonly cause?: unknown;
@@ -140,7 +141,7 @@ export class WorkspaceRootBusyError extends HoldfastError {
     owner: Readonly<Record<string, JsonValue>> | undefined,
     options: RigErrorOptions = {},
   ) {
-    const by = owner === undefined ? '' : ` by ${quote(JSON.stringify(owner))}`;
+    const by = owner === undefined ? '' : ` by ${ownerText(owner)}`;
     super(`root ${quote(root)} is held${by} (epoch ${holderEpoch}): end that session, or use another root`, {
       cause: options.cause,
       fields: { root, holderEpoch, owner },

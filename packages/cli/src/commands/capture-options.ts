@@ -1,3 +1,4 @@
+import type { PlacementOptions } from '@holdfast/rig';
 import type { CaptureOptions } from '@holdfast/workspacestore';
 
 import { type OptionSpec, parseByteCount, parseChoice } from '../arguments.js';
@@ -35,16 +36,20 @@ export function captureOptions(context: CommandContext): LocalCaptureOptions {
 }
 
 /** The same options in the store's terms. */
-export function storeCapture({
+export function storeCapture(options: LocalCaptureOptions): CaptureOptions {
+  const { onProgress } = options;
+  return { ...placementCapture(options), ...(onProgress === undefined ? {} : { onProgress }) };
+}
+
+/** What a session's placement keeps of the options; empty when none was given. */
+export function placementCapture({
   ignore,
   maxFileSize,
   onUnreadable,
-  onProgress,
-}: LocalCaptureOptions): CaptureOptions {
+}: LocalCaptureOptions): Pick<PlacementOptions, 'ignore' | 'limits' | 'onUnreadable'> {
   return {
     ...(ignore === undefined ? {} : { ignore }),
     ...(maxFileSize === undefined ? {} : { limits: { fileBytes: maxFileSize } }),
     ...(onUnreadable === undefined ? {} : { onUnreadable }),
-    ...(onProgress === undefined ? {} : { onProgress }),
   };
 }

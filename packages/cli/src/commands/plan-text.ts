@@ -32,8 +32,8 @@ export function planText(plan: RestorePlan): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A receipt for people. */
-export function receiptText(receipt: RestoreReceipt): string {
+/** A receipt for people, with the command that takes the restore back. */
+export function receiptText(receipt: RestoreReceipt, undo: string): string {
   const lines = [
     `restored ${receipt.ref} (${receipt.strategy}) in ${durationText(receipt.durationMs)}`,
     `  ${receipt.created} created, ${receipt.replaced} replaced, ${receipt.retyped} retyped, ${receipt.deleted} deleted, ` +
@@ -52,7 +52,7 @@ export function receiptText(receipt: RestoreReceipt): string {
     for (const path of paths.slice(0, shownPaths)) lines.push(`    ${printable(path)}`);
     if (paths.length > shownPaths) lines.push(`    ${countText(paths.length - shownPaths, 'more path')}`);
   }
-  if (receipt.safetyRef !== undefined) lines.push(`  to undo: holdfast restore ${receipt.safetyRef} ROOT`);
+  if (receipt.safetyRef !== undefined) lines.push(`  to undo: ${undo}`);
   return `${lines.join('\n')}\n`;
 }
 

@@ -46,7 +46,7 @@ export function restoreOptions(context: CommandContext): LocalRestoreOptions {
   return { ...captureOptions(context), ...sessionRestoreOptions(context) };
 }
 
-/** Reads the options of a restore; how a session's directory is captured is its placement's affair. */
+/** Reads the options of a restore besides those of the capture. */
 export function sessionRestoreOptions(context: CommandContext): RemoteRestoreOptions {
   const { arguments: parsed } = context;
   const prune = parsed.value('prune');

@@ -3,6 +3,7 @@ import { exitStatus } from '../command.js';
 import { withPathsOf } from '../path-argument.js';
 import { resolveRef } from '../ref-argument.js';
 import { resolveRoot } from '../root-argument.js';
+import { shellWord } from '../text.js';
 import { captureOptionSpecs } from './capture-options.js';
 import { asksFor, confirmPlan } from './confirm-plan.js';
 import { noteRecovery } from './note-recovery.js';
@@ -45,7 +46,9 @@ export const restoreCommand: Command = {
       }
       if (asks) await confirmPlan(context, plan);
       const receipt = await local.restore(ref, { ...options, plan });
-      await context.result(receipt, () => receiptText(receipt));
+      await context.result(receipt, () =>
+        receiptText(receipt, `holdfast restore ${receipt.safetyRef ?? ''} ${shellWord(root)}`),
+      );
       const target = await stack.store.openTree(ref, { signal: io.signal });
       return isPartial(receipt, target) ? exitStatus.failed : exitStatus.done;
     } finally {

@@ -1,18 +1,20 @@
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { accessSession } from '../session-access.js';
+import { captureOptionSpecs, captureOptions } from './capture-options.js';
 
 export const sessionCheckpointCommand: Command = {
   spec: {
     name: 'session checkpoint',
     summary: 'checkpoint the directory of a session now',
     arguments: [{ name: 'ID', help: 'session id (see: holdfast session list)' }],
-    options: [],
+    options: captureOptionSpecs,
     example: 'holdfast session checkpoint 0k3v9c2m-4f7a',
   },
   run: async (context) => {
     const id = context.arguments.positionals[0] as string;
-    await using access = await accessSession(await context.stack(), id, context.io.signal);
+    const capture = captureOptions(context);
+    await using access = await accessSession(await context.stack(), id, context.io.signal, capture);
     const ref = await access.checkpoint();
     await context.result({ id, ref }, () => `${ref}\n`);
     return exitStatus.done;

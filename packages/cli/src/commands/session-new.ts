@@ -3,6 +3,7 @@ import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { resolveRoot } from '../root-argument.js';
 import { createSession } from '../session-access.js';
+import { captureOptionSpecs, captureOptions } from './capture-options.js';
 
 export const sessionNewCommand: Command = {
   spec: {
@@ -16,6 +17,7 @@ export const sessionNewCommand: Command = {
         help: 'whether the session has the directory to itself (default: exclusive)',
       },
       { name: 'title', value: 'TEXT', help: 'shown by session list' },
+      ...captureOptionSpecs,
     ],
     example: 'holdfast session new ./project --title "fix the parser"',
   },
@@ -27,6 +29,7 @@ export const sessionNewCommand: Command = {
     const root = await resolveRoot(parsed.positionals[0] as string, io.cwd, context.home);
     const created = await createSession(await context.stack(), root, mode, {
       title: parsed.value('title'),
+      capture: captureOptions(context),
       signal: io.signal,
     });
     await context.result({ ...created, root, placement: mode }, () => `${created.id}\n`);

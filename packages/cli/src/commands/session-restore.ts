@@ -7,6 +7,7 @@ import type { Command, CommandContext } from '../command.js';
 import { exitStatus } from '../command.js';
 import { resolveSessionRef } from '../ref-argument.js';
 import { accessSession, type SessionAccess } from '../session-access.js';
+import { captureOptionSpecs, captureOptions } from './capture-options.js';
 import { asksFor, confirmPlan } from './confirm-plan.js';
 import { isPartial } from './partial-restore.js';
 import { planText, receiptText } from './plan-text.js';
@@ -17,6 +18,7 @@ const options: readonly OptionSpec[] = [
   { name: 'yes', help: 'do not ask' },
   // The session's placement decides where it prepares.
   ...restoreOptionSpecs.filter(({ name }) => name !== 'scratch'),
+  ...captureOptionSpecs,
 ];
 
 const sessionArgument = { name: 'ID', help: 'session id (see: holdfast session list)' } as const;
@@ -81,11 +83,8 @@ async function change(
   const chosen = sessionRestoreOptions(context);
   const asks = asksFor(context);
   const stack = await context.stack();
-  await using access = await accessSession(
-    stack,
-    context.arguments.positionals[0] as string,
-    context.io.signal,
-  );
+  const id = context.arguments.positionals[0] as string;
+  await using access = await accessSession(stack, id, context.io.signal, captureOptions(context));
   const { ref, apply } = await intend(access);
   let plan: RestorePlan | undefined;
   if (ref !== undefined) {
@@ -99,7 +98,7 @@ async function change(
   }
   if (asks) await confirmPlan(context, plan);
   const receipt = await apply({ ...chosen, plan });
-  await context.result(receipt, () => receiptText(receipt));
+  await context.result(receipt, () => receiptText(receipt, `holdfast session undo ${id}`));
   const target = await stack.store.openTree(receipt.ref, { signal: context.io.signal });
   return isPartial(receipt, target) ? exitStatus.failed : exitStatus.done;
 }
