@@ -36,6 +36,7 @@ export {
   WorkspaceSeedError,
   type WorkspaceSeedErrorKind,
 } from './errors.js';
+export { refuseNestedRoots } from './internal/nested-roots.js';
 export { rootLeaseName } from './internal/resolve-placement.js';
 export type { DriftReport, OpenedSession, OpeningReport } from './opened-session.js';
 export {

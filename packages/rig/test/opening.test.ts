@@ -265,9 +265,27 @@ describe('an exclusive root', () => {
     await expect(at(other, 'root', 'inner').newSession()).rejects.toMatchObject({ code: 'RIG_ROOT_NESTED' });
     await outer.shutdown();
     const inner = await at(stack, 'root', 'inner').newSession();
-    await expect(at(stack, 'root').newSession()).rejects.toMatchObject({ code: 'RIG_ROOT_NESTED' });
+    for (const given of [stack, other]) {
+      await expect(at(given, 'root').newSession()).rejects.toMatchObject({
+        code: 'RIG_ROOT_NESTED',
+        other: world.path('root', 'inner'),
+      });
+    }
     await inner.shutdown();
+    await (await at(other, 'root').newSession()).shutdown();
   });
+});
+
+it('of two nested roots that are opened at the same time at least one is refused', async () => {
+  mkdirSync(world.path('root', 'inner'), { recursive: true });
+  const other = await world.process();
+  const open = async (given: Stack, ...names: string[]): Promise<OpenedSession> =>
+    await rigOf(given, exclusiveWorkspace(given.store, world.path(...names), given.leaser)).newSession();
+  const outcomes = await Promise.allSettled([open(stack, 'root'), open(other, 'root', 'inner')]);
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { reason } of refused) expect(reason).toMatchObject({ code: 'RIG_ROOT_NESTED' });
+  for (const outcome of outcomes) if (outcome.status === 'fulfilled') await outcome.value.shutdown();
 });
 
 function brokenLeaser(leaser: Stack['leaser']): Stack['leaser'] {

@@ -28,7 +28,7 @@ import {
   type ScratchPlacement,
   WorkspaceRestoreError,
 } from '@holdfast/restore';
-import { rootLeaseName, rootLock, WorkspaceRootBusyError } from '@holdfast/rig';
+import { refuseNestedRoots, rootLeaseName, rootLock, WorkspaceRootBusyError } from '@holdfast/rig';
 import { type Ref, type SnapshotResult, tryParseRef, type WorkspaceStore } from '@holdfast/workspacestore';
 import { appendCheckpoint } from './append-checkpoint.js';
 import { openOrCreate } from './open-or-create.js';
@@ -126,12 +126,13 @@ class ManagedRoot implements LocalRoot {
     });
   }
 
-  // 1. Safety checkpoint. 2. Plan, stage, commit and record, as `applyRestore` orders it.
+  // 1. Refuse while a root in this one, or around it, is live. 2. Safety checkpoint. 3. Plan, stage, commit and record, as `applyRestore` orders it.
   async restore(
     ref: Ref,
     options: LocalRestoreOptions & { readonly plan?: RestorePlan | undefined } = {},
   ): Promise<RestoreReceipt> {
     const { random = systemRandom, clock, store } = this.#parts;
+    await refuseNestedRoots(this.#parts.leaser, this.root, options.signal);
     const restoreId = randomHex(random, 16);
     const previousRef = tryParseRef(this.#journal.fold.currentWorkspace?.ref);
     const safetyRef = options.safety === false ? undefined : await this.#safety(restoreId, options);

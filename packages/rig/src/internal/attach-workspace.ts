@@ -21,7 +21,7 @@ import { WorkspacePlacementError, WorkspaceRootBusyError } from '../errors.js';
 import type { ExclusivePlacement } from '../placement.js';
 import { rootLock } from '../root-lock.js';
 import { hasScratch } from './has-scratch.js';
-import { claimLiveRoot, refuseLiveAncestors } from './nested-roots.js';
+import { claimLiveRoot, refuseNestedRoots } from './nested-roots.js';
 import { hostName, ownerLiveness, processOwner } from './process-owner.js';
 import type { ResolvedPlacement } from './resolve-placement.js';
 import { RootDirectory } from './root-directory.js';
@@ -41,6 +41,10 @@ export interface AttachedWorkspace extends RuntimeWorkspace {
   /** Names in the root that are ours. */
   readonly reservedNames: readonly string[];
   readonly recovery: RecoveryResult;
+  /**
+   * Looks for nested roots once more, when this one can be seen by others. @throws WorkspaceRootNestedError
+   */
+  readonly refuseNested: (signal: AbortSignal | undefined) => Promise<void>;
   /** The root may be made when it is missing. */
   readonly mayCreateRoot: boolean;
   /** What stands in the root when a session begins there is checkpointed. */
@@ -111,6 +115,9 @@ export async function attachWorkspace(options: AttachOptions): Promise<AttachedW
         await held.close();
       },
       directory,
+      refuseNested: async (callSignal) => {
+        if (described.mode === 'exclusive') await refuseNestedRoots(described.leaser, root, callSignal);
+      },
       reservedNames,
       recovery,
       mayCreateRoot: described.mode === 'per-session' || described.options.create === true,
@@ -160,7 +167,7 @@ async function takeRoot(
     }
     throw error;
   }
-  await refuseLiveAncestors(described.leaser, root, signal);
+  await refuseNestedRoots(described.leaser, root, signal);
   return lease;
 }
 

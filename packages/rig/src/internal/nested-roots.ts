@@ -1,6 +1,10 @@
+import type { Dirent } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
+import { throwIfAborted } from '@holdfast/base';
 import { LeaseHeldError, type Leaser } from '@holdfast/lease';
+import { insideScratchName } from '@holdfast/restore';
 
 import { WorkspaceRootNestedError } from '../errors.js';
 import { isWithin } from './canonical-root.js';
@@ -33,22 +37,59 @@ export function claimLiveRoot(leaser: Leaser, root: string): Disposable {
 }
 
 /**
- * Looks whether a directory above the root is the live root of another process on the same leaser. Only directories that
- * have been roots are asked about: they have scratch beside or in them.
+ * Looks whether a directory above or below the root is the live root of another process on the same leaser. Only
+ * directories that have been roots are asked about: they have scratch beside or in them. Reads every directory of the
+ * root; links are not followed.
  * @throws WorkspaceRootNestedError.
  */
-export async function refuseLiveAncestors(
+export async function refuseNestedRoots(
   leaser: Leaser,
   root: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   for (let above = dirname(root); above !== dirname(above); above = dirname(above)) {
-    if (!hasScratch(above)) continue;
-    try {
-      await using _free = await leaser.acquire(rootLeaseName(above), { signal });
-    } catch (error) {
-      if (LeaseHeldError.is(error)) throw new WorkspaceRootNestedError(root, above);
-      throw error;
+    await refuseLive(leaser, root, above, signal);
+  }
+  const directories = [root];
+  for (let directory = directories.pop(); directory !== undefined; directory = directories.pop()) {
+    throwIfAborted(signal);
+    for (const entry of await entriesOf(directory)) {
+      if (!entry.isDirectory()) continue;
+      const below = rootOfScratch(directory, entry.name);
+      if (below === undefined) directories.push(`${directory}/${entry.name}`);
+      else if (below !== root) await refuseLive(leaser, root, below, signal);
     }
+  }
+}
+
+async function refuseLive(
+  leaser: Leaser,
+  root: string,
+  other: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!hasScratch(other)) return;
+  try {
+    await using _free = await leaser.acquire(rootLeaseName(other), { signal });
+  } catch (error) {
+    if (LeaseHeldError.is(error)) throw new WorkspaceRootNestedError(root, other);
+    throw error;
+  }
+}
+
+/** The root that a directory of this name is the scratch of. */
+function rootOfScratch(directory: string, name: string): string | undefined {
+  if (name === insideScratchName) return directory;
+  const beside = /^\.(.+)\.holdfast$/.exec(name)?.[1];
+  return beside === undefined ? undefined : `${directory}/${beside}`;
+}
+
+/** What cannot be read holds no root of somebody who could. */
+async function entriesOf(directory: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(directory, { withFileTypes: true });
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
   }
 }

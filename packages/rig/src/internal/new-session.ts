@@ -41,7 +41,7 @@ export async function newSession(
   try {
     const workspace = await attachForSession(definition, journal, options, undo);
     const filled = workspace === undefined ? false : await prepareRoot(workspace, seed, undo, options);
-    if (workspace !== undefined) await noteOwnership(workspace, journal);
+    if (workspace !== undefined) await noteOwnership(workspace, journal, signal);
     throwIfAborted(signal);
     const runtime = new SessionRuntime(runtimeParts(definition, journal, workspace, fork));
     undo.add(async () => await runtime.abandon());

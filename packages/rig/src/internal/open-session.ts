@@ -145,7 +145,7 @@ async function bringUp(
     await directory.create();
   }
   workspace.retakeRoot();
-  await noteOwnership(workspace, journal);
+  await noteOwnership(workspace, journal, options.signal);
   if (found !== 'filled') return { drift: undefined, materialized: current };
   if (settled === 'mixed') await bringBackMixed(runtime);
   if (current !== undefined && !known) {

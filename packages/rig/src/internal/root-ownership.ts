@@ -5,10 +5,15 @@ import type { AttachedWorkspace } from './attach-workspace.js';
 import { hostName } from './process-owner.js';
 
 /**
- * Notes beside the root that this session has it now. Where there is no place for the note nothing is noted: such a root
+ * Notes beside the root that this session has it now, then looks for nested roots once more: of two that are opened at
+ * the same time at least one sees the other's note. Where there is no place for the note nothing is noted: such a root
  * cannot be told from a stale one, and is taken for a current one.
  */
-export async function noteOwnership(workspace: AttachedWorkspace, journal: SessionJournal): Promise<void> {
+export async function noteOwnership(
+  workspace: AttachedWorkspace,
+  journal: SessionJournal,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (workspace.mode === 'shared') return;
   const { root, scratch } = workspace;
   const record = { session: journal.id, epoch: journal.epoch, hostId: hostName(), tip: journal.tip };
@@ -17,6 +22,7 @@ export async function noteOwnership(workspace: AttachedWorkspace, journal: Sessi
   } catch (error) {
     if (!ScratchUnavailableError.is(error)) throw error;
   }
+  await workspace.refuseNested(signal);
 }
 
 /**
