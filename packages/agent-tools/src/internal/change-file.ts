@@ -4,6 +4,7 @@ import { type Dir, ensureChildDirectory, StagedFile } from '@holdfast/durable';
 import type { Observation, ToolCallOptions } from '@holdfast/session';
 
 import { FileTooBigError, StaleFileError, type StaleKind, UnexpectedNodeError } from '../errors.js';
+import { sweepLeftovers } from './leftovers.js';
 import { type LiveFile, readLiveFile } from './live-file.js';
 import { locate, type Place } from './place.js';
 import { holderOf, type Workbench } from './workbench.js';
@@ -48,7 +49,7 @@ export async function changeFile(
 }
 
 // 1. Compare what the loop knows with what is there, and make the new bytes.
-// 2. Ask whether the workspace may still be changed; make missing directories and stage the bytes, durably.
+// 2. Ask whether the workspace may still be changed; remove what killed processes left; make missing directories and stage the bytes, durably.
 // 3. Ask again, compare again. Point of no return: give the staged file its name, refusing a name that was free before
 //    and is taken now.
 // 4. Remember what the loop knows now.
@@ -64,6 +65,7 @@ async function changeUnderPermit(
   const { fileBytes } = bench.limits;
   if (bytes.length > fileBytes) throw new FileTooBigError(place.path, bytes.length, fileBytes);
   await coordinator.healthy({ signal: call.signal });
+  await sweepLeftovers(bench);
   using directories = await makeDirectories(place, call.signal);
   using staged = stage(bench, directories.deepest, bytes);
   await staged.file.syncLater();

@@ -1,5 +1,6 @@
-import { type Clock, type Random, randomHex, systemClock, systemRandom } from '@holdfast/base';
+import { type Clock, type Random, systemClock, systemRandom } from '@holdfast/base';
 import { type FileSystem, nodeFileSystem } from '@holdfast/durable';
+import { processIdentity } from '@holdfast/lease/fs';
 import {
   type ToolCallOptions,
   type ToolContext,
@@ -13,6 +14,7 @@ import {
   type ToolLimits,
   type WorkspaceToolsOptions,
 } from '../options.js';
+import { operationOf } from './process-operation.js';
 
 /** What a tool works with once it is bound to a loop. */
 export interface Workbench {
@@ -37,7 +39,7 @@ let processOperation: string | undefined;
 export function workbench(tool: string, context: ToolContext, options: WorkspaceToolsOptions): Workbench {
   const { workspace } = context;
   if (workspace === undefined) throw new WorkspaceNotConfiguredError(context.sessionId, tool);
-  processOperation ??= `agent-tools-${randomHex(systemRandom, 8)}`;
+  processOperation ??= operationOf(processIdentity(), systemRandom);
   return {
     tool,
     loop: context.loop,
