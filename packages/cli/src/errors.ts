@@ -1,4 +1,5 @@
 import { HoldfastError, quote } from '@holdfast/base';
+import { type LeaseOwner, ownerText } from '@holdfast/lease';
 
 /** The command line was used wrongly (exit status 2): unknown command or option, missing or extra argument. */
 export class UsageError extends HoldfastError {
@@ -97,18 +98,28 @@ export class BackendModuleError extends HoldfastError {
   }
 }
 
-/** A live session captures what its owner says; options for that cannot be given from outside. Nothing was done. */
+/**
+ * The process that owns a live session keeps the command from what it was asked for; nothing was done. `captures`: the
+ * owner decides what is captured, so options for that cannot be given from outside. `silent`: it does not answer.
+ */
 export class SessionLiveError extends HoldfastError {
   static override readonly code = 'CLI_SESSION_LIVE';
   declare readonly code: 'CLI_SESSION_LIVE';
   declare readonly sessionId: string;
-  /** Process that owns the session. */
-  declare readonly pid: number;
+  declare readonly kind: 'captures' | 'silent';
+  /** What the owner says of itself. */
+  declare readonly owner: LeaseOwner;
 
-  constructor(sessionId: string, pid: number) {
-    super(
-      `session ${quote(sessionId)} is live in process ${pid}, which decides what is captured: leave --ignore, --max-file-size and --on-unreadable out, or end that process`,
-      { fields: { sessionId, pid }, effect: 'none' },
-    );
+  constructor(sessionId: string, kind: SessionLiveError['kind'], owner: LeaseOwner) {
+    super(`session ${quote(sessionId)} is live in ${ownerText(owner)}, which ${liveReasons[kind]}`, {
+      fields: { sessionId, kind, owner },
+      effect: 'none',
+    });
   }
 }
+
+const liveReasons: Record<SessionLiveError['kind'], string> = {
+  captures:
+    'decides what is captured: leave --ignore, --max-file-size and --on-unreadable out, or end that process',
+  silent: 'does not answer: it is stopped or busy; let it go on, or end it and try again',
+};

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 
+import { systemClock } from '@holdfast/base';
 import { LedgerInUseError, type SessionEvent, type SessionPlacement } from '@holdfast/journal';
 import type { RestorePlan, RestoreReceipt } from '@holdfast/restore';
 import {
@@ -39,7 +40,7 @@ export interface SessionAccess extends AsyncDisposable {
  * Reaches a session. A live owner is asked through its control socket. When nobody owns it, it is opened with the
  * placement that its journal names and the given capture options, keeping the files as they are, and shut down at the end.
  * @throws SessionNotFoundError; LedgerInUseError naming an owner that cannot be asked; SessionLiveError when a live
- * owner would have to capture as it is told from outside.
+ * owner does not answer, or would have to capture as it is told from outside.
  */
 export async function accessSession(
   stack: LocalStack,
@@ -51,9 +52,8 @@ export async function accessSession(
   const client = await askOwner(stack, id, signal);
   if (client !== undefined) {
     if (Object.keys(capture).length === 0) return remoteAccess(client, signal);
-    await using asked = client;
-    const { pid } = await asked.call('describe', {}, { signal });
-    throw new SessionLiveError(id, pid);
+    await client.close();
+    throw new SessionLiveError(id, 'captures', (await stack.sessions.owner(id, { signal })) ?? {});
   }
   const placement = await placementOf(stack, id, signal);
   const rig = defineRig(
@@ -107,6 +107,9 @@ export async function createSession(
   return { id: session.id, ref: first?.ref };
 }
 
+/** A living process answers who it is in far less; a stopped one accepts the connection and never does. */
+const answerWithinMs = 5_000;
+
 async function askOwner(
   stack: LocalStack,
   id: string,
@@ -116,10 +119,23 @@ async function askOwner(
   const socket = owner?.['socket'];
   if (typeof socket !== 'string') return undefined;
   try {
-    return await ControlClient.connect(socket, { signal });
+    const client = await ControlClient.connect(socket, { signal });
+    const late = new SessionLiveError(id, 'silent', owner ?? {});
+    const limit = new AbortController();
+    using _timer = systemClock.schedule(answerWithinMs, () => {
+      limit.abort(late);
+    });
+    try {
+      await client.call('describe', {}, { signal: AbortSignal.any([signal, limit.signal]) });
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+    return client;
   } catch (error) {
-    // The note outlives its writer: a dead owner's socket is nobody's.
-    if (ControlUnavailableError.is(error) && error.kind === 'not-listening') return undefined;
+    // The note outlives its writer: a dead owner's socket is nobody's, also when it died just now.
+    if (ControlUnavailableError.is(error) && ['not-listening', 'disconnected'].includes(error.kind))
+      return undefined;
     throw error;
   }
 }
