@@ -42,7 +42,10 @@ export interface S3BlobsOptions {
   readonly probe?: boolean | undefined;
   /** Longest time for a connection to be made, in milliseconds. Default 5,000. Not for an own `requestHandler`. */
   readonly connectTimeoutMilliseconds?: number | undefined;
-  /** Longest time in which nothing moves in a request, in milliseconds. Default 30,000. */
+  /**
+   * Longest time in which nothing moves in a request, in milliseconds. Default 30,000. A put is given more, as if its
+   * bytes left at 50 kB a second: what the system has taken over leaves unseen.
+   */
   readonly idleTimeoutMilliseconds?: number | undefined;
   readonly onRequest?: ((event: S3RequestEvent) => void) | undefined;
   /** Ends the opening early; it rejects with the signal's own reason. */

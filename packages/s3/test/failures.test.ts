@@ -208,7 +208,7 @@ describe('a request that nobody answers', () => {
     const poll = setInterval(() => opened.double.requests.length > 0 && arrived(), 1);
     await arrival;
     clearInterval(poll);
-    await clock.advance(5001);
+    await clock.advance(5000 + small.length / 50 + 1);
     const failure = await failed;
     expect(failure).toMatchObject({ code, retryable: true });
     expect(findCause(failure, S3RequestError)).toMatchObject({ kind: 'timeout' });

@@ -39,7 +39,8 @@ const passing: ReadonlySet<string> = new Set([
  */
 export function readFailure(operation: S3Operation, raw: unknown, progress: Progress): Failure {
   const status = statusOf(raw);
-  const reason = reasonOf(raw);
+  // What ended the request is the driver's own timer then.
+  const reason = progress.timedOut ? undefined : reasonOf(raw);
   const facts = { status, reason, requestId: requestIdOf(raw) };
   const fail = (kind: S3RequestFacts['kind'], retryable: boolean, definite: boolean): Failure => ({
     error: new S3RequestError(operation, { ...facts, kind }, retryable),

@@ -13,10 +13,10 @@ export class IdleTimer implements Disposable {
     this.#expired = expired;
   }
 
-  /** Starts the time again. */
-  touch(): void {
+  /** Starts the time again, with so many milliseconds more. */
+  touch(more: number = 0): void {
     this.stop();
-    this.#timer = this.#clock.schedule(this.#milliseconds, this.#expired);
+    this.#timer = this.#clock.schedule(this.#milliseconds + more, this.#expired);
   }
 
   stop(): void {

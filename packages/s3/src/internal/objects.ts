@@ -92,7 +92,7 @@ export class Objects {
             if (!body.drained()) current.end();
           }
         },
-        { bodySha256: upload.sha256 },
+        { bodyBytes: upload.size, bodySha256: upload.sha256 },
       );
       const encrypted = output.ServerSideEncryption ?? output.SSECustomerAlgorithm;
       return { kind: 'created', encrypted: encrypted !== undefined };

@@ -26,6 +26,8 @@ export interface Exchange {
 export interface SendOptions {
   /** Ends the request. Never given to a request that changes something and has been sent completely. */
   readonly signal?: AbortSignal | undefined;
+  /** Bytes of the body. */
+  readonly bodyBytes?: number | undefined;
   /** Hex SHA-256 of the body, signed with the request: the service refuses a body that is another. */
   readonly bodySha256?: string | undefined;
 }
@@ -59,6 +61,13 @@ export class Wire {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
     });
+    // Even for one attempt the client's own retries complain on the console of every body that cannot be sent twice.
+    this.#client.middlewareStack.add((next) => async (call) => await next(call), {
+      name: 'retryMiddleware',
+      step: 'finalizeRequest',
+      priority: 'high',
+      override: true,
+    });
   }
 
   /**
@@ -88,9 +97,12 @@ export class Wire {
     const report = (status: number | undefined): void => {
       onRequest?.({ operation, status, durationMilliseconds: clock.monotonic() - started });
     };
-    timer.touch();
+    const touch = (): void => {
+      timer.touch(buffered(options.bodyBytes ?? 0));
+    };
+    touch();
     try {
-      const exchange = { signal: controller.signal, end, touch: () => timer.touch() };
+      const exchange = { signal: controller.signal, end, touch };
       const output = await run(this.#client, exchange);
       report(statusOf(output));
       return output;
@@ -105,6 +117,14 @@ export class Wire {
   close(): void {
     this.#client.destroy();
   }
+}
+
+/** What the system may hold of a body that was handed over. It leaves unseen, so time is allowed for it. */
+const mostBuffered = 4 * 1024 * 1024;
+const slowestBytesPerMillisecond = 50;
+
+function buffered(bytes: number): number {
+  return Math.min(bytes, mostBuffered) / slowestBytesPerMillisecond;
 }
 
 /** A failed request as the driver's own code meets it. Never leaves the driver. */

@@ -1,5 +1,5 @@
 import { memoryBlobs } from '@holdfast/blobs';
-import { cacheLayer, layerBlobs, metricsLayer, retryLayer } from '@holdfast/blobs/layers';
+import { cacheLayer, encryptionLayer, layerBlobs, metricsLayer, retryLayer } from '@holdfast/blobs/layers';
 import { prefixedHarness, secondViewHarness, testBlobs } from '@holdfast/blobs/testing';
 import { beforeAll, describe, it } from 'vitest';
 
@@ -22,6 +22,21 @@ const layered = bucketHarness(
     ]),
 );
 
+const encrypted = bucketHarness(
+  () => bucket,
+  {},
+  (store) =>
+    layerBlobs(store, [
+      retryLayer(),
+      encryptionLayer({
+        keys: { one: new Uint8Array(32).fill(1) },
+        active: 'one',
+        nameKey: new Uint8Array(32).fill(2),
+        listWindow: 50,
+      }),
+    ]),
+);
+
 testBlobs({ describe, it }, raw);
 testBlobs({ describe, it }, prefixedHarness(raw));
 testBlobs({ describe, it }, secondViewHarness(raw));
@@ -29,3 +44,4 @@ testBlobs(
   { describe, it },
   { ...layered, adapter: 's3, real server, through retries, a cache and metrics', corrupt: undefined },
 );
+testBlobs({ describe, it }, { ...encrypted, adapter: 's3, real server, encrypted, with hidden digests' });

@@ -31,7 +31,7 @@ export class ArchiveStore {
     this.#cache = cache;
   }
 
-  /** Writes one archive; durable, as far as the store is, when it resolves. */
+  /** Writes one archive and keeps its tail; durable, as far as the store is, when it resolves. */
   async put(
     meta: ArchiveMeta,
     dataFrames: readonly BuiltFrame[],
@@ -40,7 +40,10 @@ export class ArchiveStore {
   ): Promise<ArchiveRef> {
     const built = await buildArchive(meta, dataFrames, treeFrames);
     await this.#blobs.put(archiveKey(built.name), sourceOf(built), options);
-    return { name: built.name, size: built.size, tail: built.tail };
+    const archive = { name: built.name, size: built.size, tail: built.tail };
+    // The next snapshot looks into this archive: what was written need not be fetched.
+    await this.#keepTail(archive, tailOf(built));
+    return archive;
   }
 
   /**
@@ -67,14 +70,24 @@ export class ArchiveStore {
     const bytes = saved ?? (await this.#fetchTail(archive, options));
     if (bytes === undefined) return undefined;
     try {
-      const opened = { ref: archive, tail: openTail(bytes, archive.tail) };
-      this.#tails.set(archive.name, opened, bytes.length);
-      if (saved === undefined) await this.#cache?.write(tailName(archive), [bytes]);
-      return opened;
+      if (saved === undefined) return await this.#keepTail(archive, bytes);
+      return this.#rememberTail(archive, bytes);
     } catch (error) {
       if (error instanceof FormatFault) throw damagedArchive(archive.name, error.message, error);
       throw error;
     }
+  }
+
+  async #keepTail(archive: ArchiveRef, bytes: Uint8Array): Promise<OpenArchive> {
+    const opened = this.#rememberTail(archive, bytes);
+    await this.#cache?.write(tailName(archive), [bytes]);
+    return opened;
+  }
+
+  #rememberTail(archive: ArchiveRef, bytes: Uint8Array): OpenArchive {
+    const opened = { ref: archive, tail: openTail(bytes, archive.tail) };
+    this.#tails.set(archive.name, opened, bytes.length);
+    return opened;
   }
 
   async #fetchTail(archive: ArchiveRef, options: Options): Promise<Uint8Array | undefined> {
@@ -135,6 +148,17 @@ function tailName(archive: ArchiveRef): string {
 
 function damagedArchive(name: string, got: string, cause: unknown): IntegrityError {
   return new IntegrityError({ path: archiveKey(name), expected: 'an archive', got }, { cause });
+}
+
+/** The end of an archive, from its tree frames on, in a piece of its own. */
+function tailOf(built: BuiltArchive): Uint8Array {
+  const tail = new Uint8Array(built.size - built.tail);
+  let offset = -built.tail;
+  for (const piece of built.pieces) {
+    if (offset + piece.length > 0) tail.set(piece.subarray(Math.max(0, -offset)), Math.max(0, offset));
+    offset += piece.length;
+  }
+  return tail;
 }
 
 function sourceOf(built: BuiltArchive): { size: number; open: () => AsyncIterable<Uint8Array> } {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 
 import { throwIfAborted } from '@holdfast/base';
 
-import type { BlobEntry, BlobsDriver, DriverOptions } from '../../driver.js';
+import type { BlobEntry, DriverOptions } from '../../driver.js';
 import type { BlobsLayer } from '../layer.js';
 import { rekeyedDriver, withKey } from '../rekey.js';
 
