@@ -49,7 +49,8 @@ export const restoreCommand: Command = {
       await context.result(receipt, () =>
         receiptText(receipt, `holdfast restore ${receipt.safetyRef ?? ''} ${shellWord(root)}`),
       );
-      const target = await stack.store.openTree(ref, { signal: io.signal });
+      // The restore is over: what comes now is too late to interrupt it, and must not make it look undone.
+      const target = await stack.store.openTree(ref);
       return isPartial(receipt, target) ? exitStatus.failed : exitStatus.done;
     } finally {
       await local.close();

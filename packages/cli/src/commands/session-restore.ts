@@ -99,6 +99,7 @@ async function change(
   if (asks) await confirmPlan(context, plan);
   const receipt = await apply({ ...chosen, plan });
   await context.result(receipt, () => receiptText(receipt, `holdfast session undo ${id}`));
-  const target = await stack.store.openTree(receipt.ref, { signal: context.io.signal });
+  // The restore is over: what comes now is too late to interrupt it.
+  const target = await stack.store.openTree(receipt.ref);
   return isPartial(receipt, target) ? exitStatus.failed : exitStatus.done;
 }
