@@ -221,6 +221,24 @@ export const campaigns = [
     planted: [{ mistake: 'the fence is not looked at', test: 'packages/nats/test/services/faults.test.ts' }],
   },
   {
+    name: 'histories',
+    package: 'journal, lease',
+    proves:
+      'what clients of a ledger and of a lease are told beside each other is explained by one order of their calls',
+    program: ['tools/histories/histories.mjs'],
+    bounded: { HOLDFAST_HISTORIES: 10_000 },
+    round: { HOLDFAST_HISTORIES: 10_000 },
+    goal: { unit: 'histories of a ledger that one order explains', count: 50_000 },
+    weight: 1,
+    limitSeconds: 600,
+    planted: [
+      { mistake: 'a ledger that appends wherever the end is', test: 'tools/histories/histories.test.ts' },
+      { mistake: 'a ledger that forgets what it says it wrote', test: 'tools/histories/histories.test.ts' },
+      { mistake: 'a lease that is granted while it is held', test: 'tools/histories/histories.test.ts' },
+      { mistake: 'a lease that grants an epoch again', test: 'tools/histories/histories.test.ts' },
+    ],
+  },
+  {
     name: 'journal-histories',
     package: 'journal',
     proves: 'whatever fails, crashes and takes over, every acknowledged event is there once and in order',

@@ -1,4 +1,11 @@
 export {
+  checkHistory,
+  type HistoryCall,
+  HistoryRecorder,
+  type HistoryVerdict,
+  type SequentialModel,
+} from './check-history.js';
+export {
   type CaseBranch,
   type CaseDefinition,
   type CaseResult,
