@@ -55,3 +55,4 @@ export {
   temporaryName,
 } from './temporary-name.js';
 export { type WalkEntry, type WalkOptions, type WalkVisitor, walkTree, walkTreeSync } from './walk.js';
+export { diskSync, type WholeSync } from './whole-sync.js';

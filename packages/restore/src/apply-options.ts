@@ -1,5 +1,5 @@
 import type { Clock, JsonValue, Random } from '@holdfast/base';
-import type { FileSystem } from '@holdfast/durable';
+import type { FileSystem, WholeSync } from '@holdfast/durable';
 import type { Limits, Ref } from '@holdfast/workspacestore';
 
 import type { RestorePlan } from './plan.js';
@@ -7,7 +7,6 @@ import type { PlanOptions } from './plan-options.js';
 import type { Verified } from './receipt.js';
 import type { RestoreJournal, RootIdentity } from './restore-journal.js';
 import type { RestoreStrategy, ScratchPlacement } from './strategy.js';
-import type { WholeSync } from './whole-sync.js';
 
 /** How the live tree is read; the same as for the root's checkpoints. */
 export interface LiveScanOptions {

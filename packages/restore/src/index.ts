@@ -1,3 +1,5 @@
+export { diskSync, type WholeSync } from '@holdfast/durable';
+
 export type {
   ApplyOptions,
   HostLock,
@@ -64,4 +66,3 @@ export type {
 export { type SwapOptions, swap } from './swap.js';
 export { type SweepScratchOptions, type SweptScratch, sweepScratch } from './sweep-scratch.js';
 export { type TargetLimits, validateTarget } from './validate-target.js';
-export { diskSync, type WholeSync } from './whole-sync.js';

@@ -1,5 +1,5 @@
 import { type Clock, type JsonValue, systemClock, throwIfAborted } from '@holdfast/base';
-import type { FileSystem } from '@holdfast/durable';
+import type { FileSystem, WholeSync } from '@holdfast/durable';
 
 import type { HostLock } from './apply-options.js';
 import type { RestoreIntent } from './intent.js';
@@ -10,7 +10,6 @@ import { reconcile } from './reconcile.js';
 import { RootPlace, scratchPath } from './scratch.js';
 import type { RestoreStrategy } from './strategy.js';
 import { swap } from './swap.js';
-import type { WholeSync } from './whole-sync.js';
 
 /** Whether the process that began a restore still runs. */
 export type Liveness = 'alive' | 'dead' | 'unknown';

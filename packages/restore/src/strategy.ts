@@ -1,5 +1,5 @@
 import type { Clock, JsonValue } from '@holdfast/base';
-import type { Dir } from '@holdfast/durable';
+import type { Dir, WholeSync } from '@holdfast/durable';
 import type { LiveTree, Tree } from '@holdfast/workspacestore';
 
 import type { Operation } from './operation.js';
@@ -7,7 +7,6 @@ import type { OnConflict, Prune, RestorePlan } from './plan.js';
 import type { ReceiptNote } from './receipt.js';
 import type { RootIdentity } from './restore-journal.js';
 import type { RestoreSource } from './source.js';
-import type { WholeSync } from './whole-sync.js';
 
 /** Version of the interface between restore and its strategies. */
 export type StrategyContract = 'restore-strategy/1';

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '@holdfast/base';
-import type { FileSystem } from '@holdfast/durable';
+import type { FileSystem, WholeSync } from '@holdfast/durable';
 
 import type { Compression } from './internal/frame-codec.js';
 import type { WriterSession } from './internal/record.js';
@@ -15,6 +15,11 @@ export interface WorkspaceStoreOptions {
   readonly compression?: Compression | undefined;
   /** The disk that trees are on; default the real one. With another one, everything runs in the calling thread. */
   readonly fileSystem?: FileSystem | undefined;
+  /**
+   * How a tree with many files is made durable at once, instead of file by file; `false` for never. Default: the system's
+   * `sync -f` on Linux, nothing with another file system than the disk.
+   */
+  readonly wholeSync?: WholeSync | false | undefined;
   /** Whether large trees are captured in other threads; default `true`. */
   readonly threads?: boolean | undefined;
   readonly clock?: Clock | undefined;

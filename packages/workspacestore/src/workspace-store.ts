@@ -117,7 +117,10 @@ export class WorkspaceStore implements AsyncDisposable {
         },
         pieces: sink,
       };
-      await fetchContents(this.#context.reader, files, receiver, options);
+      await fetchContents(this.#context.reader, files, receiver, {
+        ...options,
+        engine: this.#context.engine,
+      });
     });
   }
 

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import { memoryBlobs } from '@holdfast/blobs';
-import { type FileSystem, nodeFileSystem } from '@holdfast/durable';
+import { type FileSystem, nodeFileSystem, type WholeSync } from '@holdfast/durable';
 import {
   CrashCounterexampleError,
   exploreCrashes,
@@ -36,14 +36,21 @@ beforeAll(async () => {
 });
 
 /** Crashes while a tree is built at `/work/dest`, everywhere, losing anything that was not synced. */
-async function explore(startEmpty: boolean, wrap: (fileSystem: ModelFileSystem) => FileSystem) {
+async function explore(
+  startEmpty: boolean,
+  wrap: (fileSystem: ModelFileSystem) => FileSystem,
+  wholeSyncOf: (fileSystem: ModelFileSystem) => WholeSync | false = () => false,
+) {
   return await exploreCrashes<'built'>(
     {
       setup: (fileSystem) => {
         writeTree(fileSystem, '/', { 'work/': null, ...(startEmpty ? { 'work/dest/': null } : {}) });
       },
       run: async (fileSystem, { ack }) => {
-        const store = await WorkspaceStore.open(blobs, { fileSystem: wrap(fileSystem) });
+        const store = await WorkspaceStore.open(blobs, {
+          fileSystem: wrap(fileSystem),
+          wholeSync: wholeSyncOf(fileSystem),
+        });
         await store.materialize(ref, '/work/dest');
         ack('built');
       },
@@ -71,6 +78,36 @@ describe('materialize on a disk that loses what was not synced', () => {
     },
     60_000,
   );
+
+  const atOnce = (sync: (fileSystem: ModelFileSystem) => void) => (fileSystem: ModelFileSystem) => ({
+    from: 1,
+    sync: async () => {
+      sync(fileSystem);
+      await Promise.resolve();
+    },
+  });
+
+  test.each([false, true])(
+    'the same with one sync for all (destination empty before: %s)',
+    async (startEmpty) => {
+      const whole = atOnce((fileSystem) => {
+        fileSystem.settle();
+      });
+      const report = await explore(startEmpty, (fileSystem) => fileSystem, whole);
+      // One sync is left: that of the directory that holds the destination.
+      expect(report.operations.filter((operation) => operation.startsWith('sync'))).toHaveLength(1);
+    },
+    60_000,
+  );
+
+  test('the exploration notices when the one sync does nothing', async () => {
+    const nothing = explore(
+      false,
+      (fileSystem) => fileSystem,
+      atOnce(() => undefined),
+    );
+    await expect(nothing).rejects.toBeInstanceOf(CrashCounterexampleError);
+  });
 
   // The third one is that of an empty directory, which has nothing to lose.
   test.each([1, 2, 4, 5, 6])('the exploration notices when sync %d is left out', async (nth) => {

@@ -1,12 +1,13 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
-import { systemClock } from '@holdfast/base';
+import { findCause, systemClock } from '@holdfast/base';
+import { seededRandom } from '@holdfast/base/testing';
 import { memoryBlobs } from '@holdfast/blobs';
-import { ArchiveLimitError, type SnapshotProgress } from '@holdfast/workspacestore';
+import { ArchiveLimitError, IntegrityError, type SnapshotProgress } from '@holdfast/workspacestore';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { contents, withStore } from './support/store.js';
+import { blobsOf, contents, withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
 import { walk } from './support/walk.js';
 
@@ -63,6 +64,38 @@ describe('a large tree, captured in another thread', () => {
       expect((await store.snapshot(root)).stats.entries).toBe(60 + 60 * 80 + 1);
     });
   });
+
+  test('is built from frames and chunks that other threads unpack, and damage in them is met', async () => {
+    const noise = path.join(temporaryDirectory(), 'noise');
+    fs.mkdirSync(noise);
+    // Nothing that is compressed away: enough to be unpacked elsewhere.
+    const bytes = seededRandom(7).bytes(18 * 2 ** 20);
+    const large = bytes.subarray(0, 10 * 2 ** 20);
+    fs.writeFileSync(path.join(noise, 'large'), large);
+    for (let file = 0; file < 8; file += 1) {
+      const piece = bytes.subarray(large.length + file * 2 ** 20, large.length + (file + 1) * 2 ** 20);
+      fs.writeFileSync(path.join(noise, `small-${file}`), piece);
+    }
+    const blobs = memoryBlobs();
+    await withStore(blobs, {}, async (store) => {
+      const { ref } = await store.snapshot(noise);
+      await store.materialize(ref, `${noise}-copy`);
+      expect(walk(`${noise}-copy`)).toEqual(walk(noise));
+      const sound = await contents(blobs);
+      for (const damaged of [large.subarray(5 * 2 ** 20), bytes.subarray(12 * 2 ** 20)]) {
+        const broken = new Map(sound);
+        for (const [key, value] of sound) {
+          const at = Buffer.from(value).indexOf(damaged.subarray(100, 164));
+          if (at !== -1) broken.set(key, value.with(at, (value[at] as number) ^ 1));
+        }
+        await withStore(await blobsOf(broken), {}, async (reader) => {
+          const failure = await reader.materialize(ref, `${noise}-broken`).catch((error: unknown) => error);
+          expect(findCause(failure, IntegrityError)).toBeDefined();
+          expect(fs.existsSync(`${noise}-broken`)).toBe(false);
+        });
+      }
+    });
+  }, 30_000);
 
   test('ends at once when it is aborted, and commits nothing', async () => {
     const blobs = memoryBlobs();

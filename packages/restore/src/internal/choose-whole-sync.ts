@@ -1,8 +1,7 @@
-import type { FileSystem } from '@holdfast/durable';
+import { diskSync, type FileSystem, type WholeSync } from '@holdfast/durable';
 
 import type { RootPlace } from '../scratch.js';
 import type { ScratchPlacement } from '../strategy.js';
-import { diskSync, type WholeSync } from '../whole-sync.js';
 
 /** The whole sync that was asked for; else the disk's, unless another file system than the disk is used. */
 export function chooseWholeSync(

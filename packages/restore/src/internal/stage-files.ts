@@ -1,11 +1,10 @@
 import { quote } from '@holdfast/base';
-import type { Dir, File } from '@holdfast/durable';
+import type { Dir, File, WholeSync } from '@holdfast/durable';
 import type { TreeEntry } from '@holdfast/workspacestore';
 
 import { WorkspaceRestoreError } from '../errors.js';
 import type { NodeState, Operation } from '../operation.js';
 import type { RestoreSource } from '../source.js';
-import type { WholeSync } from '../whole-sync.js';
 import { ContentKeyHasher } from './content-key.js';
 import { pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';

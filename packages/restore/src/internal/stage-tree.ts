@@ -1,11 +1,10 @@
 import { quote } from '@holdfast/base';
-import type { Dir } from '@holdfast/durable';
+import type { Dir, WholeSync } from '@holdfast/durable';
 import type { LiveEntry, TreeEntry } from '@holdfast/workspacestore';
 
 import { WorkspaceRestoreError } from '../errors.js';
 import type { Operation } from '../operation.js';
 import type { PreparationContext } from '../strategy.js';
-import type { WholeSync } from '../whole-sync.js';
 import { contentKeyOf } from './content-key.js';
 import { compareKeys, depthOf, pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';

@@ -1,11 +1,10 @@
 import { type Clock, Pacer } from '@holdfast/base';
-import type { Dir } from '@holdfast/durable';
+import type { Dir, WholeSync } from '@holdfast/durable';
 
 import type { Operation } from '../operation.js';
 import type { RootIdentity } from '../restore-journal.js';
 import type { RootPlace } from '../scratch.js';
 import type { ScratchPlacement, StrategyContext } from '../strategy.js';
-import type { WholeSync } from '../whole-sync.js';
 
 export interface ContextParts {
   readonly place: RootPlace;

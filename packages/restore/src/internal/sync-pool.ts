@@ -1,6 +1,4 @@
-import type { Dir, File } from '@holdfast/durable';
-
-import type { WholeSync } from '../whole-sync.js';
+import type { Dir, File, WholeSync } from '@holdfast/durable';
 
 /** Keeps a bounded number of syncs under way; the first failure is thrown by the next call. */
 export class SyncPool {

@@ -3,8 +3,11 @@ import { encodePathText, equalBytes, Pacer, throwIfAborted } from '@holdfast/bas
 import type { TreeEntry } from '../tree.js';
 import type { FrameLocation } from './archive-index.js';
 import { FormatFault } from './byte-reader.js';
-import { decodeFrame } from './frame-codec.js';
-import { emptyFileKey, keyBytes, keyOf } from './object-key.js';
+import { readChunksAhead } from './chunks-ahead.js';
+import type { EnginePool } from './engine/engine-pool.js';
+import { type ExpandedFrame, expandFrames, type StoredFrame } from './engine/expand-frames.js';
+import { packObjects } from './engine/frame-objects.js';
+import { emptyFileKey, keyBytes } from './object-key.js';
 import type { ObjectReader } from './object-reader.js';
 import type { ObjectTable, OpenArchive } from './object-table.js';
 
@@ -23,6 +26,8 @@ export interface ContentReceiver {
 
 export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Threads for the unpacking, when there is much to unpack. */
+  readonly engine?: EnginePool | undefined;
   /** Called at every rest of the loop. */
   readonly onRest?: (() => void) | undefined;
 }
@@ -44,6 +49,8 @@ interface Run {
 }
 
 const parallelRuns = 4;
+/** Bytes as they are stored from which other threads are worth their start. */
+const muchBytes = 4 * 2 ** 20;
 const runBytes = 2 * 2 ** 20;
 const gapBytes = 64 * 1024;
 
@@ -59,7 +66,9 @@ export async function fetchContents(
 ): Promise<void> {
   const { frames, others } = sortOut(files);
   const runs = joinFrames(frames);
-  const ahead: Promise<Uint8Array | FormatFault>[] = [];
+  const stored = runs.reduce((sum, { start, end }) => sum + end - start, 0);
+  const engine = options.engine?.hasThreads === true && stored >= muchBytes ? options.engine : undefined;
+  const ahead: Promise<readonly ExpandedFrame[]>[] = [];
   const pacer = new Pacer();
   const rest = async (): Promise<void> => {
     if (!pacer.due) return;
@@ -69,15 +78,17 @@ export async function fetchContents(
   try {
     for (const [position, run] of runs.entries()) {
       while (ahead.length < Math.min(runs.length, position + parallelRuns)) {
-        const reading = readRun(reader, runs[ahead.length] as Run, options.signal);
+        const reading = readRun(reader, runs[ahead.length] as Run, engine, options.signal);
         // A failure is met when its turn comes.
         reading.catch(() => undefined);
         ahead.push(reading);
       }
-      const bytes = await (ahead[position] as Promise<Uint8Array | FormatFault>);
-      ahead[position] = Promise.resolve(new FormatFault('read already'));
+      const expanded = await (ahead[position] as Promise<readonly ExpandedFrame[]>);
+      ahead[position] = Promise.resolve([]);
       throwIfAborted(options.signal);
-      for (const frame of run.frames) await deliverFrame(reader, frame, run, bytes, receiver, options, rest);
+      for (const [at, frame] of run.frames.entries()) {
+        await deliverFrame(reader, frame, expanded[at], receiver, options, rest);
+      }
     }
   } finally {
     await Promise.allSettled(ahead);
@@ -131,54 +142,53 @@ function joinFrames(frames: readonly WantedFrame[]): Run[] {
   return runs;
 }
 
-/** A fault is a value here: the files concerned are looked for elsewhere. */
+/**
+ * Reads, expands and proves the frames of a run. A fault is a result here: the files concerned are looked for elsewhere.
+ */
 async function readRun(
   reader: ObjectReader,
   run: Run,
+  engine: EnginePool | undefined,
   signal: AbortSignal | undefined,
-): Promise<Uint8Array | FormatFault> {
+): Promise<readonly ExpandedFrame[]> {
+  let bytes: Uint8Array;
   try {
-    return await reader.readRange(run.archive, run.start, run.end, signal);
+    bytes = await reader.readRange(run.archive, run.start, run.end, signal);
   } catch (error) {
-    if (error instanceof FormatFault) return error;
+    if (error instanceof FormatFault) return [];
     throw error;
   }
+  const frames = run.frames.map((frame) => storedFrame(frame, run));
+  if (engine === undefined) return expandFrames(bytes, frames);
+  return (await engine.expand(bytes, frames)) ?? [];
+}
+
+function storedFrame({ location, objects }: WantedFrame, run: Run): StoredFrame {
+  const { offset, storedLength, codec, rawLength } = location;
+  const wanted = objects.map(({ file, ...place }) => {
+    return { kind: 'file' as const, key: keyBytes(contentOf(file.entry)), ...place };
+  });
+  return { start: offset - run.start, storedLength, codec, rawLength, objects: packObjects(wanted) };
 }
 
 async function deliverFrame(
   reader: ObjectReader,
   frame: WantedFrame,
-  run: Run,
-  bytes: Uint8Array | FormatFault,
+  expanded: ExpandedFrame | undefined,
   receiver: ContentReceiver,
   options: FetchOptions,
   rest: () => Promise<void>,
 ): Promise<void> {
-  const raw = unpack(frame, run, bytes);
-  for (const { file, offset, length } of frame.objects) {
-    const content = raw?.subarray(offset, offset + length);
-    if (content !== undefined && isContent(file.entry, content)) {
+  for (const [position, { file, offset, length }] of frame.objects.entries()) {
+    const proved = expanded?.proved[position] === 1 && length === file.entry.size;
+    const content = proved ? expanded.raw?.subarray(offset, offset + length) : undefined;
+    if (content !== undefined) {
       const done = receiver.whole(file.entry, content);
       if (done !== undefined) await done;
     } else {
       await deliverAlone(reader, file, receiver, options);
     }
     await rest();
-  }
-}
-
-function unpack(frame: WantedFrame, run: Run, bytes: Uint8Array | FormatFault): Uint8Array | undefined {
-  if (bytes instanceof FormatFault) return undefined;
-  const { offset, storedLength, codec, rawLength } = frame.location;
-  try {
-    return decodeFrame(
-      bytes.subarray(offset - run.start, offset - run.start + storedLength),
-      codec,
-      rawLength,
-    );
-  } catch (error) {
-    if (error instanceof FormatFault) return undefined;
-    throw error;
   }
 }
 
@@ -198,13 +208,15 @@ async function deliverAlone(
   const wanted = { ref: file.ref, path: encodePathText(entry.path), signal: options.signal };
   if (table.locate('file', key).length > 0) {
     await receiver.whole(entry, await reader.readWhole(table, 'file', key, wanted));
-  } else {
-    await receiver.pieces(entry, reader.read(table, 'file', key, wanted));
+    return;
   }
-}
-
-function isContent(entry: TreeEntry, bytes: Uint8Array): boolean {
-  return bytes.length === entry.size && equalBytes(keyOf('file', bytes), keyBytes(contentOf(entry)));
+  const engine = options.engine?.hasThreads === true && entry.size >= muchBytes ? options.engine : undefined;
+  const list = engine && (await reader.readChunkList(table, 'file', key, wanted));
+  const pieces =
+    engine === undefined || list === undefined
+      ? reader.read(table, 'file', key, wanted)
+      : readChunksAhead(reader, engine, table, key, list, wanted);
+  await receiver.pieces(entry, pieces);
 }
 
 /** @throws TypeError when the entry is no file. */

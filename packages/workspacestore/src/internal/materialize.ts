@@ -145,7 +145,14 @@ async function materializeAt(
     const staging = stageBeside(parent, context, options.operation, found === 'empty');
     if (staging === undefined) return await buildInside(context, tree, entries, table, path, options);
     try {
-      const result = await build(context, tree, entries, table, staging.dir, options);
+      const result = await build(
+        context,
+        tree,
+        entries,
+        table,
+        { dir: staging.dir, near: dirname(path) },
+        options,
+      );
       staging.dir.close();
       await publishDirectory(parent, staging.name, name, { contentSynced: true, signal: options.signal });
       return { path, ...result };
@@ -228,7 +235,10 @@ async function buildInside(
     const before = new Set(root.dir.list().map(byteText));
     if (before.size > 0) throw new DestNotEmptyError(path, tree.treeKey, undefined, [...before]);
     try {
-      return { path, ...(await build(context, tree, entries, table, root.dir, options)) };
+      return {
+        path,
+        ...(await build(context, tree, entries, table, { dir: root.dir, near: path }, options)),
+      };
     } catch (error) {
       const ours = entries.filter((entry) => !entry.path.includes(0x2f));
       for (const entry of ours) await discard(root.dir, entry.path, context);
@@ -244,10 +254,13 @@ async function build(
   tree: Tree,
   entries: readonly TreeEntry[],
   table: ObjectTable,
-  dir: Dir,
+  /** An empty directory, and a path on its file system. */
+  place: { readonly dir: Dir; readonly near: string },
   options: MaterializeOptions,
 ): Promise<{ bytesWritten: number; modesKept: boolean }> {
-  const staged = new StagedTree(dir, options.sync ?? true);
+  const whole = context.wholeSyncOf(place.near);
+  const atOnce = whole !== undefined && entries.length >= whole.from ? whole : 'each';
+  const staged = new StagedTree(place.dir, (options.sync ?? true) ? atOnce : 'none');
   try {
     const directories = entries.filter(({ kind }) => kind === 'directory');
     const pacer = new Pacer();
@@ -277,6 +290,7 @@ async function build(
       },
       {
         signal: options.signal,
+        engine: context.engine,
         onRest: () => {
           options.onProgress?.({ phase: 'writing', ...progress, bytes: staged.bytesWritten });
         },

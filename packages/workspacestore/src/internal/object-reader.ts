@@ -175,7 +175,8 @@ export class ObjectReader {
   }
 }
 
-function missing(key: Uint8Array, wanted: Wanted, got: string, cause?: unknown): IntegrityError {
+/** What is thrown for an object that no place serves. */
+export function missing(key: Uint8Array, wanted: Wanted, got: string, cause?: unknown): IntegrityError {
   return new IntegrityError(
     { ref: wanted.ref, path: wanted.path, expected: keyText(key), got },
     cause === undefined ? {} : { cause },

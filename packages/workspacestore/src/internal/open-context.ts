@@ -1,6 +1,6 @@
 import { type Clock, type Random, systemClock, systemRandom } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
-import { type FileSystem, nodeFileSystem } from '@holdfast/durable';
+import { diskSync, type FileSystem, nodeFileSystem, type WholeSync } from '@holdfast/durable';
 
 import { CollectedError, IntegrityError } from '../errors.js';
 import { completeLimits, defaultLimits, type Limits } from '../limits.js';
@@ -22,6 +22,7 @@ interface ContextOptions {
   readonly cacheDirectory?: string | undefined;
   readonly compression: Compression;
   readonly fileSystem?: FileSystem | undefined;
+  readonly wholeSync?: WholeSync | false | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly session?: WriterSession | undefined;
@@ -58,6 +59,7 @@ export async function openContext(blobs: Blobs, options: ContextOptions): Promis
   return {
     blobs,
     fileSystem,
+    wholeSyncOf: (path) => chooseWholeSync(options, path),
     limits,
     clock,
     random,
@@ -72,4 +74,9 @@ export async function openContext(blobs: Blobs, options: ContextOptions): Promis
     builder: options.builder,
     storagePaths: [...blobs.storagePaths(), ...(cache === undefined ? [] : [cache.path])],
   };
+}
+
+function chooseWholeSync(options: ContextOptions, path: string): WholeSync | undefined {
+  if (options.wholeSync !== undefined) return options.wholeSync === false ? undefined : options.wholeSync;
+  return options.fileSystem === undefined ? diskSync(path) : undefined;
 }

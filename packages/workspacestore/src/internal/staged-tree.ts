@@ -1,5 +1,5 @@
 import { encodePathText, Pacer } from '@holdfast/base';
-import type { Dir, File } from '@holdfast/durable';
+import type { Dir, File, WholeSync } from '@holdfast/durable';
 
 import type { TreeEntry } from '../tree.js';
 import { byteText, textBytes } from './entry-path.js';
@@ -12,13 +12,16 @@ const parallelSyncs = 16;
 
 const ownerBits = 0o700;
 
+/** How a tree is made durable: every node by itself, all of them at the end, or not at all. */
+export type TreeSync = 'each' | 'none' | WholeSync;
+
 /**
  * Writes a tree below one open directory. Every name is created inside a directory that is held open; nothing is
  * resolved through a path.
  */
 export class StagedTree {
   readonly #root: Dir;
-  readonly #sync: boolean;
+  readonly #sync: TreeSync;
   readonly #open = new Map<string, Dir>();
   readonly #syncs = new Set<Promise<void>>();
   #syncFailure: { readonly error: unknown } | undefined;
@@ -26,7 +29,7 @@ export class StagedTree {
   modesKept = true;
   bytesWritten = 0;
 
-  constructor(root: Dir, sync: boolean) {
+  constructor(root: Dir, sync: TreeSync) {
     this.#root = root;
     this.#sync = sync;
   }
@@ -81,7 +84,10 @@ export class StagedTree {
     }
   }
 
-  /** Syncs the directories and gives those their modes that had to wait, deepest first; the root last. */
+  /**
+   * Syncs the directories and gives those their modes that had to wait, deepest first; the root last. With a whole sync,
+   * that is the last step, and all there is.
+   */
   async finish(
     directories: readonly TreeEntry[],
     rootMode: number,
@@ -91,15 +97,16 @@ export class StagedTree {
     for (const entry of [...directories].reverse()) {
       if (pacer.due) await pacer.rest(signal);
       const final = (entry.mode & ownerBits) === ownerBits;
-      if (!this.#sync && final) continue;
+      if (this.#sync !== 'each' && final) continue;
       const dir = this.#directory(entry.path);
       if (!final) this.#setMode(dir, entry.mode);
-      if (this.#sync) await this.#syncLater(dir);
+      await this.#syncLater(dir);
       this.#forget(byteText(entry.path));
     }
     this.#setMode(this.#root, rootMode);
-    if (this.#sync) await this.#syncLater(this.#root);
+    await this.#syncLater(this.#root);
     await this.settle();
+    if (typeof this.#sync !== 'string') await this.#sync.sync();
   }
 
   /** Waits for every sync that was started. */
@@ -125,7 +132,7 @@ export class StagedTree {
   }
 
   #syncLater(node: Dir | File): Promise<void> | undefined {
-    if (!this.#sync) return undefined;
+    if (this.#sync !== 'each') return undefined;
     const running: Promise<void> = node.syncLater().then(
       () => {
         this.#syncs.delete(running);

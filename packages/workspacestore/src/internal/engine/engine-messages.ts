@@ -6,6 +6,7 @@ import type { Compression } from '../frame-codec.js';
 import type { LookupParts } from '../object-lookup.js';
 import type { StatTableParts } from '../stat-table.js';
 import type { TransferredError } from './error-transfer.js';
+import type { ExpandedFrame, StoredFrame } from './expand-frames.js';
 
 /** A capture as it is sent to the thread that runs it. */
 export interface CaptureJob {
@@ -44,7 +45,14 @@ export interface CompressJob {
   readonly compression: Compression;
 }
 
-export type EngineJob = CaptureJob | CompressJob;
+export interface ExpandJob {
+  readonly type: 'expand';
+  readonly id: number;
+  readonly bytes: Uint8Array;
+  readonly frames: readonly StoredFrame[];
+}
+
+export type EngineJob = CaptureJob | CompressJob | ExpandJob;
 
 /** Objects of a frame: per object 32 bytes key, then kind, offset and length as three u32. */
 export interface RawFrameMessage {
@@ -70,4 +78,5 @@ export type EngineReply =
       readonly codec: number;
       readonly bytes: Uint8Array;
       readonly spare: ArrayBuffer | undefined;
-    };
+    }
+  | { readonly type: 'expanded'; readonly id: number; readonly frames: readonly ExpandedFrame[] | undefined };

@@ -5,18 +5,22 @@ import { type MessagePort, Worker } from 'node:worker_threads';
 
 import type { BuiltFrame, FrameObject } from '../archive-writer.js';
 import type { Compression } from '../frame-codec.js';
-import type { CaptureJob, EngineReply } from './engine-messages.js';
+import type { CaptureJob, CompressJob, EngineReply, ExpandJob } from './engine-messages.js';
+import type { ExpandedFrame, StoredFrame } from './expand-frames.js';
 
 const mostCompressors = 4;
 
 /** These threads keep few objects: small young generations cost nothing and save tens of MiB. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
+type FrameJob = CompressJob | ExpandJob;
+type FrameReply = Extract<EngineReply, { readonly type: 'compressed' | 'expanded' }>;
+
 /** Takes the replies of one capture. */
 export type ReplyListener = (reply: EngineReply | Error) => void;
 
 /**
- * The threads of one store: one that captures, some that compress. Started when they are first needed, kept warm, never
+ * The threads of one store: one that captures, some that compress and expand frames. Started when they are first needed, kept warm, never
  * in the way of the process's end.
  */
 export class EnginePool {
@@ -26,10 +30,7 @@ export class EnginePool {
   /** Where buffers that were compressed go back to. */
   #spares: MessagePort | undefined;
   #compressors: Worker[] = [];
-  readonly #waiting = new Map<
-    number,
-    { resolve(value: { codec: number; bytes: Uint8Array }): void; reject(error: unknown): void }
-  >();
+  readonly #waiting = new Map<number, { resolve(value: FrameReply): void; reject(error: unknown): void }>();
   #nextId = 0;
 
   constructor(allowed: boolean) {
@@ -78,15 +79,42 @@ export class EnginePool {
   ): Promise<BuiltFrame> {
     const rawLength = bytes.length;
     if (compression === 'none') return { codec: 0, bytes, rawLength, objects };
-    const id = this.#nextId++;
+    const job = { type: 'compress', id: this.#nextId++, bytes, compression } as const;
+    const reply = await this.#runFrames(job, bytes);
+    if (reply.type !== 'compressed') throw new Error(`a compression ended with ${reply.type}`);
+    return { codec: reply.codec, bytes: reply.bytes, rawLength, objects };
+  }
+
+  /** Whether frames can be worked on in other threads. */
+  get hasThreads(): boolean {
+    return this.#url !== undefined;
+  }
+
+  /** Expands stored frames, whose bytes are given away. `undefined` when no thread could do it. */
+  async expand(
+    bytes: Uint8Array,
+    frames: readonly StoredFrame[],
+  ): Promise<readonly ExpandedFrame[] | undefined> {
+    // Given away: it must not be a part of something that others hold.
+    const owned = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+    try {
+      const job = { type: 'expand', id: this.#nextId++, bytes: owned, frames } as const;
+      const reply = await this.#runFrames(job, owned);
+      return reply.type === 'expanded' ? reply.frames : undefined;
+    } catch {
+      // A thread that is gone, which the next one to need it will report or replace.
+      return undefined;
+    }
+  }
+
+  async #runFrames(job: FrameJob, bytes: Uint8Array): Promise<FrameReply> {
     const workers = this.#startCompressors();
-    const result = await new Promise<{ codec: number; bytes: Uint8Array }>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      const worker = workers[id % workers.length] as Worker;
+    return await new Promise<FrameReply>((resolve, reject) => {
+      this.#waiting.set(job.id, { resolve, reject });
+      const worker = workers[job.id % workers.length] as Worker;
       worker.ref();
-      worker.postMessage({ type: 'compress', id, bytes, compression }, [bytes.buffer as ArrayBuffer]);
+      worker.postMessage(job, [bytes.buffer as ArrayBuffer]);
     });
-    return { codec: result.codec, bytes: result.bytes, rawLength, objects };
   }
 
   /** Ends the threads. Nothing may be running. */
@@ -103,8 +131,9 @@ export class EnginePool {
     for (let started = 0; started < count; started += 1) {
       const worker = this.#start();
       worker.on('message', (reply: EngineReply) => {
-        if (reply.type !== 'compressed') return;
-        if (reply.spare !== undefined) this.#spares?.postMessage(reply.spare, [reply.spare]);
+        if (reply.type !== 'compressed' && reply.type !== 'expanded') return;
+        if (reply.type === 'compressed' && reply.spare !== undefined)
+          this.#spares?.postMessage(reply.spare, [reply.spare]);
         this.#waiting.get(reply.id)?.resolve(reply);
         this.#waiting.delete(reply.id);
         if (this.#waiting.size === 0) for (const idle of this.#compressors) idle.unref();

@@ -19,9 +19,11 @@ import {
   controlWords,
   type EngineJob,
   type EngineReply,
+  type ExpandJob,
   mostOnTheWay,
 } from './engine-messages.js';
 import { transferError } from './error-transfer.js';
+import { type ExpandedFrame, expandFrames } from './expand-frames.js';
 import { packObjects } from './frame-objects.js';
 
 /** Entries between two looks at the clock, and milliseconds between two reports. */
@@ -36,6 +38,7 @@ function reply(message: EngineReply, transfer: readonly ArrayBuffer[] = []): voi
 
 parentPort?.on('message', (job: EngineJob) => {
   if (job.type === 'compress') compress(job);
+  else if (job.type === 'expand') expand(job);
   else runCapture(job);
 });
 
@@ -49,6 +52,28 @@ function compress(job: CompressJob): void {
   const reusable = spare.byteLength === frameTargetBytes && !transfer.includes(spare) ? spare : undefined;
   if (reusable !== undefined) transfer.push(reusable);
   reply({ type: 'compressed', id: job.id, codec, bytes: owned, spare: reusable }, transfer);
+}
+
+function expand(job: ExpandJob): void {
+  let frames: ExpandedFrame[];
+  try {
+    frames = expandFrames(job.bytes, job.frames).map(({ raw, proved }) => ({
+      raw: raw && owned(raw),
+      proved,
+    }));
+  } catch {
+    // Whoever asked does it again, in a place where a failure can be reported.
+    reply({ type: 'expanded', id: job.id, frames: undefined });
+    return;
+  }
+  const buffers = new Set<ArrayBuffer>();
+  for (const { raw } of frames) if (raw !== undefined) buffers.add(raw.buffer as ArrayBuffer);
+  reply({ type: 'expanded', id: job.id, frames }, [...buffers]);
+}
+
+/** Small buffers may be parts of one that is shared, and cannot be handed over. */
+function owned(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer.byteLength > 2 * bytes.byteLength ? bytes.slice() : bytes;
 }
 
 function runCapture(job: CaptureJob): void {
