@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * Runs every test that needs no external server: all vitest projects in one run, the contract suites under `node:test`,
- * and every example of the documentation. Then checks that every error class was raised. The last line is the total.
+ * and every example of the documentation. Then checks that every error class was raised and that every test which the
+ * page of conformance names has passed. The last line is the total.
  *
  * Arguments are passed to vitest (`npm test -- packages/blobs`); such a partial run leaves the rest out and says so.
  */
@@ -34,9 +35,10 @@ const total = new Tally();
 /** @type {string[]} */
 const leftOut = ['tests against servers: npm run test:services'];
 
+const reportFile = path.join(scratch, 'vitest.json');
+
 /** Vitest, all projects in one run. */
 async function runVitest() {
-  const reportFile = path.join(scratch, 'vitest.json');
   const program = path.join(repositoryRoot, 'node_modules', 'vitest', 'vitest.mjs');
   const result = await run(
     process.execPath,
@@ -116,16 +118,25 @@ async function checkErrorsRaised() {
   total.count(result.code === 0);
 }
 
+/** Every test that the page of conformance names ran and passed. */
+async function checkConformance() {
+  const tool = path.join(repositoryRoot, 'tools', 'check-conformance', 'check-conformance.mjs');
+  const result = await run(process.execPath, [tool, reportFile], { cwd: repositoryRoot });
+  console.log(`\nconformance: ${result.output.trim().replaceAll('\n', '\n  ')}`);
+  total.count(result.code === 0);
+}
+
 try {
   await runVitest();
   if (partial) {
     leftOut.push(
-      'suites under node:test, documentation examples and the check of raised errors: this run is partial',
+      'suites under node:test, documentation examples, and the checks of raised errors and of conformance: this run is partial',
     );
   } else {
     await runNodeTests();
     await runExamples();
     await checkErrorsRaised();
+    await checkConformance();
   }
 } finally {
   rmSync(scratch, { recursive: true, force: true });
