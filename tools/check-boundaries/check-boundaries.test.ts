@@ -164,6 +164,16 @@ describe('manifests', () => {
     expect(check(good)).toEqual([]);
   });
 
+  test('may name an optional peer that only users import, and no other one', () => {
+    const withPeer = (optional: boolean): typeof good => {
+      const { publishConfig, ...rest } = good;
+      const peers = { peerDependencies: { pg: '^8.11.0' }, peerDependenciesMeta: { pg: { optional } } };
+      return { ...rest, ...peers, publishConfig };
+    };
+    expect(check(withPeer(true))).toEqual([]);
+    expect(check(withPeer(false)).join('\n')).toMatch(/pg is declared and never imported/);
+  });
+
   const dependencies = good.dependencies;
   const cases: readonly (readonly [string, () => string[], RegExp])[] = [
     [

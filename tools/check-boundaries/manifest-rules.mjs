@@ -60,7 +60,10 @@ export function checkManifest(item, layers, imports) {
       if (!allowed.includes(sibling)) problems.push(`${where}: ${directory} must not depend on ${sibling}`);
       if (range !== 'workspace:^') problems.push(`${where}: ${name} must be workspace:^, not ${range}`);
     }
-    if (!imports.has(name)) problems.push(`${where}: ${name} is declared and never imported by src`);
+    // An optional peer is what users bring: sources may know its shape only.
+    const optional = manifest.peerDependenciesMeta?.[name]?.optional === true;
+    if (!imports.has(name) && !optional)
+      problems.push(`${where}: ${name} is declared and never imported by src`);
   }
   for (const name of imports) {
     if (declared[name] === undefined && name !== manifest.name)

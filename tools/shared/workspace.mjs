@@ -12,6 +12,7 @@ export const repositoryRoot = path.resolve(fileURLToPath(new URL('../..', import
  * @property {string} [packageManager]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [peerDependencies]
+ * @property {Record<string, { optional?: boolean }>} [peerDependenciesMeta]
  * @property {Record<string, string>} [devDependencies]
  * @property {Record<string, unknown>} [exports]
  * @property {Record<string, unknown>} [imports]
