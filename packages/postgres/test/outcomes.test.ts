@@ -124,13 +124,13 @@ describe('what is sent', () => {
     expect(server.sent[1]?.text).toContain('tip = $2::bigint');
   });
 
-  test('appends are announced unless that was turned off', async () => {
-    for (const announceAppends of [true, false]) {
+  test('appends are announced when that is asked for, and not by a storage that does not listen', async () => {
+    for (const announceAppends of [true, false, undefined]) {
       const server = new FakeServer();
       await using storage = await openPostgres(server, { announceAppends });
       server.answer = () => [{ written: 1 }];
       await storage.ledger.append('log', 0, record);
-      expect(server.sent[0]?.values[4]).toBe(announceAppends);
+      expect(server.sent[0]?.values[4]).toBe(announceAppends ?? false);
     }
   });
 });

@@ -218,7 +218,7 @@ describe('the server and the wire', () => {
         return client;
       },
     });
-    await using writer = await openPostgres(world.pool, { schema });
+    await using writer = await openPostgres(world.pool, { schema, announceAppends: true });
     const controller = new AbortController();
     const following = reader.ledger.follow('log', { signal: controller.signal });
     await writer.ledger.append('log', 0, [Uint8Array.of(1)]);
