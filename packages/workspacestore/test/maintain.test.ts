@@ -179,7 +179,14 @@ describe('maintaining', () => {
     const cacheDirectory = `${root}-cache`;
     const refs = await steps({ cacheDirectory });
     const bad = await contents(blobs);
-    const archive = [...bad.keys()].filter((key) => key.startsWith('archives/'))[4] as string;
+    // The oldest one, which is among those that will be merged.
+    const ref = refs[0]?.slice(-64) as string;
+    const commit = [...bad].find(([key]) => key.startsWith(`snapshots/${ref}/`))?.[1] as Uint8Array;
+    const { archives } = JSON.parse(Buffer.from(commit).toString().split('\n')[0] as string) as {
+      archives: readonly { readonly name: string }[];
+    };
+    const name = archives[0]?.name as string;
+    const archive = `archives/${name.slice(0, 2)}/${name}`;
     const bytes = (bad.get(archive) as Uint8Array).slice();
     // The first byte of the data: nothing that is looked at when an archive is opened.
     bytes[1536] = (bytes[1536] as number) ^ 1;
