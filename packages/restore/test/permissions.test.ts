@@ -64,6 +64,40 @@ describe('a user without privileges', { timeout: 60_000 }, () => {
     ]);
   });
 
+  it.runIf(isRoot)(
+    'replaces files of somebody else where its own directory lets it, and no modes',
+    async () => {
+      const foreign = (base: string): void => {
+        mkdirSync(join(base, 'root'));
+        for (const name of ['replaced', 'deleted', 'kept', 'chmodded'])
+          writeFileSync(join(base, 'root', name), 'theirs', { mode: 0o644 });
+        chownSync(join(base, 'root'), nobody, nobody);
+      };
+      expect(await unprivileged('files of somebody else', foreign)).toEqual([
+        ['chmodded', 'fresh', 'kept', 'replaced'],
+        'new',
+        0,
+        // The kernel lets nobody link what belongs to somebody else (where it protects hard links).
+        expect.toSatisfy((notes: unknown) => notes === null || String(notes) === 'no-hard-links'),
+        'reconcile-failed',
+        '644',
+        'changed',
+      ]);
+    },
+  );
+
+  it.runIf(isRoot)('gets the old tree back when a directory of somebody else cannot be changed', async () => {
+    const foreign = (base: string): void => {
+      mkdirSync(join(base, 'root/theirs'), { recursive: true });
+      writeFileSync(join(base, 'root/theirs/x'), 'theirs', { mode: 0o644 });
+      writeFileSync(join(base, 'root/a'), 'old', { mode: 0o644 });
+      chownSync(join(base, 'root'), nobody, nobody);
+      chownSync(join(base, 'root/a'), nobody, nobody);
+    };
+    const found = await unprivileged('a directory of somebody else', foreign);
+    expect(found).toEqual(['reconcile-failed', ['x'], ['x'], 'old']);
+  });
+
   it('does not swap a root of somebody else that a sticky parent holds', async () => {
     const sticky = (base: string): void => {
       mkdirSync(join(base, 'sticky/root'), { recursive: true });
