@@ -125,6 +125,30 @@ describe('a restore that is killed', { timeout: 600_000 }, () => {
   });
 });
 
+describe('a restore that was killed and whose home is lost', { timeout: 300_000 }, () => {
+  it('is recovered by what it left beside the root, and the home that comes back agrees', async () => {
+    const { changes } = await signalled('SIGKILL', 0);
+    const seen = new Set<string>();
+    for (const part of [0.4, 0.7, 0.97]) {
+      spoil();
+      await signalled('SIGKILL', Math.round(changes * part));
+      fs.renameSync(home, join(temporary.path, 'lost'));
+      expect((await holdfast(['recover', root, '--home', home, '--json'])).status).toBe(0);
+      const state = sameAs(treeRows(root));
+      expect(state).not.toBe('neither');
+      seen.add(state);
+      expect(fs.readdirSync(base)).toEqual(['ws']);
+      fs.rmSync(home, { recursive: true });
+      fs.renameSync(join(temporary.path, 'lost'), home);
+      expect((await holdfast(['recover', root, '--home', home, '--json'])).status).toBe(0);
+      expect(sameAs(treeRows(root))).toBe(state);
+      expect((await holdfast(words())).status).toBe(0);
+      expect(sameAs(treeRows(root))).toBe('new');
+    }
+    expect([...seen].sort()).toEqual(['new', 'old']);
+  });
+});
+
 describe('a restore that is interrupted', { timeout: 600_000 }, () => {
   it('ends with 130 and the old tree, or with the new one, and leaves no scratch either way', async () => {
     const { changes } = await signalled('SIGINT', 0);

@@ -5,6 +5,8 @@ import { recoveryText } from './note-recovery.js';
 import { scratchOption, scratchOptionSpec } from './restore-options.js';
 
 export const recoverCommand: Command = {
+  // What an interrupted restore left beside the root is enough, also when the home is what was lost.
+  makesHome: true,
   spec: {
     name: 'recover',
     summary: 'finish or undo a restore that was interrupted',
