@@ -47,6 +47,12 @@ export class World {
     writeFileSync(path.join(root, name), text);
   }
 
+  /** An empty fixed root, as at the beginning. */
+  reset(): void {
+    rmSync(this.path('root'), { recursive: true });
+    mkdirSync(this.path('root'));
+  }
+
   read(name: string, root: string = this.path('root')): string {
     return readFileSync(path.join(root, name), 'utf8');
   }
