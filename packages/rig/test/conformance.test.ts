@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,8 @@ const page = readFileSync(`${repository}/docs/seeds-conformance.md`, 'utf8');
 
 interface Statement {
   readonly number: string;
+  /** Places of the implementation, below `packages/`. */
+  readonly places: readonly string[];
   readonly proofs: readonly { readonly file: string; readonly title: string }[];
 }
 
@@ -18,6 +20,7 @@ function statements(): readonly Statement[] {
     const proofs = (cells.at(-1) ?? '').replace(/ \|$/, '').split('<br>');
     return {
       number: (cells[0] ?? '').replace('| ', ''),
+      places: [...(cells[2] ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] as string),
       proofs: proofs.map((proof) => {
         const match = /^`([^`]+)` › (.+?)(?: ★)?$/.exec(proof.trim());
         if (match === null) throw new Error(`${row}: ${proof} is not "file › title"`);
@@ -48,6 +51,10 @@ describe('the conformance page', () => {
       expect(numbers.length).toBeGreaterThan(20);
       expect(numbers).toEqual(numbers.map((_, index) => index + 1));
     }
+  });
+
+  it.each(all)('names places that exist: $number', ({ places }) => {
+    for (const place of places) expect(existsSync(`${repository}/packages/${place}`), place).toBe(true);
   });
 
   it.each(all)('names tests that exist: $number', ({ proofs }) => {

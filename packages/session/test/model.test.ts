@@ -118,7 +118,9 @@ class Schedule {
   /** Waits until the session has nothing to do; a recoverable fault is taken away first. */
   async #quiet(): Promise<void> {
     const { controller } = this.#kit;
-    for (let round = 0, calm = 0; round < 400; round += 1) {
+    // By time: a slow disk takes many turns of an event loop that has nothing else to do.
+    const deadline = performance.now() + 60_000;
+    for (let calm = 0; performance.now() < deadline; ) {
       if (controller.state().fault?.kind === 'recoverable') {
         await controller.checkpointWorkspace().catch(() => undefined);
       }

@@ -37,8 +37,12 @@ export class EventLog {
     this.#journal.prepare(event);
   }
 
-  /** Appends an event that nothing rests on; tells whether it is in the journal. */
+  /**
+   * Appends an event that nothing rests on; tells whether it is in the journal. After a terminal fault nothing is written
+   * any more: the root may belong to somebody else.
+   */
   async note<const Type extends string>(event: EventInput<Type>): Promise<boolean> {
+    if (this.#faults.refusal('terminal') !== undefined) return false;
     try {
       await this.#journal.append(event);
       return true;

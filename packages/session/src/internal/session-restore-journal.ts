@@ -57,6 +57,9 @@ export function sessionRestoreJournal(options: SessionRestoreJournalOptions): Re
       return seq;
     },
     restored: async (event: Uint8Array) => {
+      // Whoever lost a lease writes nothing more. The scratch says what happened; the next opening records it.
+      const refusal = faults.refusal('terminal');
+      if (refusal !== undefined) throw refusal;
       try {
         await journal.appendBatch(recordsOfRestore(await withResult(decodeRestoreRecord(event), treeKey)));
       } catch (error) {

@@ -11,6 +11,7 @@ import {
   type LedgerDriver,
   MemoryLedgerDriver,
   MemoryLedgerStorage,
+  type SessionJournal,
   type SessionLedgers,
   SessionStore,
   sessionLeaseName,
@@ -58,6 +59,8 @@ export class Kit {
   readonly snapshots: SnapshotHook = { before: undefined };
   /** Runs before each append with the types of its records; what it throws fails the append. */
   beforeAppend: ((types: readonly string[]) => Promise<void> | void) | undefined;
+  /** Runs after each append. */
+  afterAppend: ((types: readonly string[]) => void) | undefined;
   /** What every look at the leases fails with. */
   leaseOutage: Error | undefined;
   readonly id: string = 'session-under-test';
@@ -68,6 +71,7 @@ export class Kit {
   /** Names of what was let go, in order. */
   readonly released: string[] = [];
   readonly #storage = new MemoryLedgerStorage();
+  readonly #blobs = memoryBlobs();
 
   private constructor(place: string) {
     this.place = place;
@@ -82,7 +86,7 @@ export class Kit {
     kit.write('a.txt', 'zero');
     const { clock = systemLike, mode = 'exclusive' } = options;
     const leaser = memoryLeaser({ leases: kit.leases });
-    const blobs = memoryBlobs();
+    const blobs = kit.#blobs;
     const sessions = await SessionStore.open({ ledgers: kit.#ledgers(), leaser, blobs });
     const journal = await sessions.create({ id: kit.id });
     kit.store = await WorkspaceStore.open(blobs);
@@ -139,6 +143,13 @@ export class Kit {
     await kit.runtime.begin({ type: 'SessionStarted', body: {} });
     await kit.runtime.startLoops();
     return kit;
+  }
+
+  /** The journal as the next owner finds it. The present one is fenced by that. */
+  async reopen(): Promise<SessionJournal> {
+    const leaser = memoryLeaser({ leases: this.leases });
+    const sessions = await SessionStore.open({ ledgers: this.#ledgers(), leaser, blobs: this.#blobs });
+    return await sessions.open(this.id);
   }
 
   get controller(): SessionController {
@@ -229,6 +240,7 @@ export class Kit {
       append: async (name, tip, records, options) => {
         await this.beforeAppend?.(records.map(typeOf));
         await inner.append(name, tip, records, options);
+        this.afterAppend?.(records.map(typeOf));
       },
       read: (name, range, options) => inner.read(name, range, options),
       changed: (name, tip, options) => inner.changed(name, tip, options),
