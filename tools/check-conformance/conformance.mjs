@@ -27,7 +27,7 @@ export function proofsOf(page) {
 }
 
 /**
- * Says which proofs did not run and pass. A title with the marks of a table (`%s`, `$name`) stands for every test made
+ * Says which proofs did not run and pass. A title with the marks of a table (`%s`, `$name`, `${name}`) stands for every test made
  * of it: all of them must have passed, and there must be one.
  * @param {readonly Proof[]} proofs
  * @param {VitestReport} report
@@ -52,7 +52,7 @@ export function unproved(proofs, report, root) {
 
 /** @param {string} title */
 function patternOf(title) {
-  const pieces = title.split(/(%[sdifjoOc#]|\$[\w.]+)/);
+  const pieces = title.split(/(%[sdifjoOc#]|\$\{[^}]*\}|\$[\w.]+)/);
   const source = pieces.map((piece, index) => {
     return index % 2 === 1 ? '[^]*' : piece.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   });

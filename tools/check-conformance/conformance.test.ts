@@ -52,6 +52,14 @@ describe('the page of conformance and a test run', () => {
     expect(unproved(proofsOf(page), { testResults: [] }, '/repository')).toHaveLength(3);
   });
 
+  it('know the marks of a template', () => {
+    const row = '| P1 | one | `a.ts` | `b.test.ts` › after one ${errno} anywhere |';
+    const after = (status: string) =>
+      unproved(proofsOf(row), report({ 'b.test.ts after one EIO anywhere': status }), '/repository');
+    expect(after('passed')).toEqual([]);
+    expect(after('failed')).toHaveLength(1);
+  });
+
   it('a row that names no test is an error', () => {
     expect(() => proofsOf('| P1 | one | `a.ts` | obvious |')).toThrow(/P1/);
   });

@@ -265,7 +265,7 @@ function choose(sequence: NonNullable<Told['sequence']>, count: number): readonl
 describe.each(['exclusive', 'per-session'] as const)(
   'a process killed at any change of the disk (%s)',
   (mode) => {
-    it(`leaves sessions that open, agree with their files and have lost nothing (${kills} kills, seed ${seed})`, {
+    it('leaves sessions that open, agree with their files and have lost nothing', {
       timeout: 60_000 + kills * 20_000,
     }, async () => {
       const whole = newPlace(mode);

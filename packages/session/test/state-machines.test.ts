@@ -434,7 +434,7 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 describe('a session under schedules that were made up', () => {
-  it(`loses no event, no ref, no permit, and never disagrees with its files (${runs} runs, seed ${seed})`, {
+  it('loses no event, no ref, no permit, and never disagrees with its files', {
     timeout: 60_000 + runs * 3000,
   }, async () => {
     await fc.assert(
