@@ -1,3 +1,4 @@
+import { encryptedObject } from './blobs.mjs';
 import { leaseFile, restoreIntent } from './disk.mjs';
 import { eventBody, journalRecord, preparedEvent, refsNote, restoreRecord, summaryNote } from './journal.mjs';
 import {
@@ -36,6 +37,7 @@ export const targets = [
   eventBody,
   restoreIntent,
   leaseFile,
+  encryptedObject,
   names,
   pathText,
   commandLine,

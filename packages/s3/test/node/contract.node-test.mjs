@@ -1,7 +1,7 @@
 // The contract suite under `node --test`, on the built package, over the double: npx tsc -b packages/s3, then this file.
 import { after, before, describe, it } from 'node:test';
 
-import { prefixedHarness, testBlobs } from '@holdfast/blobs/testing';
+import { testBlobs } from '@holdfast/blobs/testing';
 import { openS3Blobs } from '@holdfast/s3';
 import { S3Double } from '@holdfast/s3/testing';
 
@@ -29,4 +29,3 @@ const harness = {
 };
 
 testBlobs({ describe, it }, harness);
-testBlobs({ describe, it }, prefixedHarness(harness));
