@@ -30,9 +30,9 @@ export async function startOwner(
   const closed = new Promise((resolve) => child.once('close', resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async <T>(): Promise<T> => {
-    const { value, done } = await lines.next();
-    if (done === true) throw new Error('the owner has ended');
-    return JSON.parse(value) as T;
+    const line = await lines.next();
+    if (line.done === true) throw new Error('the owner has ended');
+    return JSON.parse(line.value) as T;
   };
   const { id = '', ref } = await next<{ id?: string; ref: string }>();
   return {

@@ -21,6 +21,7 @@ export class SessionTelemetry {
   readonly #checkpointBytes: Histogram;
   readonly #restoreSeconds: Histogram;
   readonly #restoreBytes: Histogram;
+  readonly #maintenanceSeconds: Histogram;
   readonly #faults: Counter;
   /** Begun and not ended, oldest first, by what their end is told with. */
   readonly #open = new Map<string, Span[]>();
@@ -35,6 +36,7 @@ export class SessionTelemetry {
     this.#checkpointBytes = meter.createHistogram('holdfast.checkpoint.stored', { unit: 'By' });
     this.#restoreSeconds = meter.createHistogram('holdfast.restore.duration', seconds);
     this.#restoreBytes = meter.createHistogram('holdfast.restore.written', { unit: 'By' });
+    this.#maintenanceSeconds = meter.createHistogram('holdfast.maintenance.duration', seconds);
     this.#faults = meter.createCounter('holdfast.session.faults', { unit: '{fault}' });
   }
 
@@ -92,6 +94,12 @@ export class SessionTelemetry {
         this.#fail(session, restoreId, error);
         return;
       }
+      case 'maintenance-finished':
+        this.#maintenanceSeconds.record(notice.durationMs / 1000, { 'holdfast.outcome': 'done' });
+        return;
+      case 'maintenance-failed':
+        this.#maintenanceSeconds.record(notice.durationMs / 1000, { 'holdfast.outcome': 'failed' });
+        return;
       case 'fault-changed': {
         const { fault } = notice;
         if (fault === undefined) this.#faulted.delete(session);

@@ -19,7 +19,7 @@ const instrumentation = '@holdfast/otel';
  *
  * Spans: `holdfast.checkpoint` and `holdfast.restore`; a safety checkpoint is a child of its restore. Histograms, in
  * seconds and bytes: `holdfast.checkpoint.duration`, `holdfast.checkpoint.stored`, `holdfast.restore.duration`,
- * `holdfast.restore.written`. Counter: `holdfast.session.faults`.
+ * `holdfast.restore.written`, `holdfast.maintenance.duration`. Counter: `holdfast.session.faults`.
  */
 export function traceSessions(options: TraceSessionsOptions = {}): Disposable {
   const telemetry = new SessionTelemetry(

@@ -1,4 +1,7 @@
+import { channel } from 'node:diagnostics_channel';
+
 import { traceSessions } from '@holdfast/otel';
+import { noticeChannelName, type SessionNotice } from '@holdfast/session';
 import { SpanStatusCode } from '@opentelemetry/api';
 import { defineLoop, type Ref, workspaceTools } from 'holdfast';
 import { TestWorld } from 'holdfast/testing';
@@ -130,6 +133,19 @@ describe('sessions as spans and measurements', () => {
     await say('three');
     expect(later.spans).toHaveLength(1);
     await session.shutdown();
+  });
+
+  it('measures the maintenance of the store, whatever came of it', () => {
+    const told = channel(noticeChannelName);
+    const notices: SessionNotice[] = [
+      { type: 'maintenance-finished', merged: 2, rebased: 1, durationMs: 1_500 },
+      { type: 'maintenance-failed', error: { message: 'no space' }, durationMs: 500 },
+    ];
+    for (const notice of notices) told.publish({ sessionId: 'some-session', notice });
+    expect(telemetry.of('holdfast.maintenance.duration')).toEqual([
+      [1.5, { 'holdfast.outcome': 'done' }],
+      [0.5, { 'holdfast.outcome': 'failed' }],
+    ]);
   });
 
   it('does nothing without a provider', async () => {
