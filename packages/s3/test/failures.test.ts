@@ -215,6 +215,39 @@ describe('a request that nobody answers', () => {
   });
 });
 
+describe('an answer that stops in its middle', () => {
+  /** Lets the time pass until the call has ended. */
+  async function passing(clock: ManualClock, call: Promise<unknown>): Promise<unknown> {
+    let ended = false;
+    const outcome = failureOf(call.finally(() => (ended = true)));
+    while (!ended) {
+      await clock.advance(1000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return await outcome;
+  }
+
+  test('ends a read by its timeout', async () => {
+    const clock = new ManualClock();
+    await using opened = await open({ clock });
+    opened.double.plant('a', small);
+    opened.next('GET', { kind: 'stall-answer' });
+    const failure = await passing(clock, opened.blobs.getBytes('a'));
+    expect(failure).toMatchObject({ code: 'BLOBS_BACKEND', retryable: true });
+    expect(findCause(failure, S3RequestError)?.kind).toBe('timeout');
+  });
+
+  test('does not hold up a stat, which has what it needs', async () => {
+    const clock = new ManualClock();
+    await using opened = await open({ clock });
+    opened.double.plant('a', small);
+    opened.next('GET', { kind: 'stall-answer' });
+    const stat = opened.blobs.stat('a');
+    expect(await passing(clock, stat)).toBeUndefined();
+    expect(await stat).toMatchObject({ size: small.length });
+  });
+});
+
 describe('a read', () => {
   test('of a damaged object is an error before its last chunk', async () => {
     await using opened = await open();

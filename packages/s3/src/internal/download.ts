@@ -46,8 +46,10 @@ export async function discard(body: Readable): Promise<void> {
   });
 }
 
-/** Reads the little that is left of an answer, so that its connection can be used again. */
-export async function drain(body: Readable): Promise<void> {
+/** Reads the little that is left of an answer, so that its connection can be used again; gives it up when it stops. */
+export async function drain(body: Readable, clock: Clock, idleTimeoutMilliseconds: number): Promise<void> {
+  using timer = new IdleTimer(clock, idleTimeoutMilliseconds, () => body.destroy());
+  timer.touch();
   body.on('error', () => undefined);
   body.resume();
   if (!body.closed) await new Promise<void>((resolve) => body.once('close', resolve));

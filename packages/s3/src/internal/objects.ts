@@ -118,7 +118,7 @@ export class Objects {
    * Not a HEAD: its answer has no body, so that it cannot tell a missing object from a missing bucket.
    */
   async look(name: string, signal: AbortSignal | undefined): Promise<StoredObject | undefined> {
-    const { bucket, encryption, wire } = this.#options;
+    const { bucket, encryption, wire, clock, idleTimeoutMilliseconds } = this.#options;
     for (let attempt = 1; attempt <= lookAttempts; attempt += 1) {
       const command = new GetObjectCommand({
         Bucket: bucket,
@@ -135,7 +135,9 @@ export class Objects {
         );
         const total = totalOf(output.ContentRange);
         // One byte is read, so that the connection can be used again; a whole object is not.
-        await (total === undefined ? discard : drain)(output.Body as Readable);
+        const body = output.Body as Readable;
+        if (total === undefined) await discard(body);
+        else await drain(body, clock, idleTimeoutMilliseconds);
         const size = total ?? output.ContentLength;
         return this.#stored(size, output.LastModified, output.Metadata);
       } catch (error) {

@@ -47,6 +47,8 @@ export type S3Fault =
   | { readonly kind: 'lose-answer' }
   /** Do it, send half of the answer's body, reset. */
   | { readonly kind: 'cut-answer' }
+  /** Do it, send half of the answer's body, and no more. */
+  | { readonly kind: 'stall-answer' }
   /** Flip a bit of the answer's body. */
   | { readonly kind: 'flip' }
   /** Do it and never answer. */
@@ -284,7 +286,10 @@ function breakAnswer(request: IncomingMessage, response: ServerResponse, fault: 
     const bytes = Buffer.from((chunk ?? '') as string);
     if (fault.kind === 'lose-answer') request.socket.resetAndDestroy();
     else if (fault.kind === 'flip') end(flipped(bytes));
-    else if (fault.kind === 'cut-answer') {
+    else if (fault.kind === 'stall-answer') {
+      response.flushHeaders();
+      response.write(bytes.subarray(0, bytes.length / 2));
+    } else if (fault.kind === 'cut-answer') {
       response.write(bytes.subarray(0, bytes.length / 2), () => request.socket.resetAndDestroy());
     }
     return response;
