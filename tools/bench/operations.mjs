@@ -17,6 +17,7 @@ import { diskUse, must, settle } from './timed.mjs';
  * @property {string} operation
  * @property {Measure} [measure]
  * @property {number} [kib]
+ * @property {Record<string, number>} [facts]
  */
 
 /**

@@ -137,6 +137,38 @@ export function describeShares(runs) {
   return out.join('\n');
 }
 
+/**
+ * What has no peer: many checkpoints, memory, event-loop delay, aborts.
+ * @param {readonly Results[]} runs
+ */
+export function describeStrain(runs) {
+  /** @type {Map<string, string>} */
+  const out = new Map();
+  for (const { rows } of runs) {
+    for (const { tree, operation, facts } of rows) {
+      if (facts === undefined) continue;
+      const list = Object.entries(facts).map(([name, value]) => `${name} ${digits(value)}`);
+      out.set(`${tree}: ${operation}`, list.join(', '));
+    }
+    for (const label of unique(rows.map(({ tree, operation }) => `${tree}: ${operation}`))) {
+      const measures = rows.flatMap(({ tree, operation, measure }) =>
+        `${tree}: ${operation}` === label && measure !== undefined ? [measure] : [],
+      );
+      if (label.endsWith('abort to stopped')) {
+        const worst = Math.max(...measures.map(({ wall }) => wall * 1000));
+        out.set(label, `worst of ${measures.length}: ${worst.toFixed(1)} ms`);
+      }
+      if (!label.endsWith(', alone')) continue;
+      const peak = Math.max(...measures.map(({ peakMiB = 0 }) => peakMiB));
+      const delay = median(measures.map(({ delayP99Ms = 0 }) => delayP99Ms));
+      const wall = median(measures.map((measure) => measure.wall));
+      const text = `${wall.toFixed(2)} s, peak memory ${peak.toFixed(0)} MiB, event-loop delay p99 ${delay.toFixed(1)} ms`;
+      out.set(label, text);
+    }
+  }
+  return [...out].map(([label, text]) => `- ${label}: ${text}`).join('\n');
+}
+
 /** @param {Machine} machine */
 export function describeMachineLine({ cpu, cores, memoryGiB, system, node, fileSystem }) {
   return `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, ${fileSystem}, Node ${node}`;

@@ -9,6 +9,7 @@ import path from 'node:path';
  * @property {number} [peakMiB] Largest resident set of the process.
  * @property {number} [delayP99Ms] How late timers were during it, beside what they always are.
  * @property {number} [delayMaxMs]
+ * @property {Record<string, number>} [facts]
  * @property {Record<string, number>} [shares] Parts of `wall`, in seconds.
  */
 

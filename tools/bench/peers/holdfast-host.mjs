@@ -3,14 +3,18 @@
  * Gets calls from its parent, answers each with a measure. One host per store, so that its memory is its own.
  */
 
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import { openFsBlobs } from '@holdfast/blobs/fs';
+import { layerBlobs } from '@holdfast/blobs/layers';
 import { nodeFileSystem } from '@holdfast/durable';
 import { applyRestore, diskSync, noJournal, previewRestore } from '@holdfast/restore';
 import { WorkspaceStore } from '@holdfast/workspacestore';
 
+import { editTree } from '../edits.mjs';
+import { median } from '../timed.mjs';
 import { SyncStopwatch } from './sync-stopwatch.mjs';
 
 /** @typedef {import('../timed.mjs').Measure} Measure */
@@ -137,9 +141,9 @@ class Host {
   }
 
   /**
-   * Aborts a first snapshot after some time. `wall` is from the abort to the end.
+   * Aborts a first snapshot after some time. `wall` is from the abort to the end; nothing when it was done before.
    * @param {number} afterMs
-   * @returns {Promise<Measure>}
+   * @returns {Promise<Measure | undefined>}
    */
   async abort(afterMs) {
     await this.open();
@@ -149,18 +153,106 @@ class Host {
       aborted = performance.now();
       controller.abort(new Error('enough'));
     }, afterMs);
+    const done = Symbol('done');
     const error = await this.#store.snapshot(this.#work, { signal: controller.signal }).then(
-      () => new Error('the snapshot was done before it could be aborted'),
+      () => done,
       (/** @type {unknown} */ reason) => reason,
     );
+    if (error === done) return undefined;
     if (error !== controller.signal.reason) throw error;
     return { wall: (performance.now() - aborted) / 1000, cpu: 0 };
+  }
+
+  /**
+   * Many checkpoints of ten files, with `maintain` after each, as a session runs it.
+   * @param {{ count: number, files: readonly string[], seed: number }} options
+   */
+  async checkpoints({ count, files, seed }) {
+    /** @type {number[]} */
+    const latencies = [];
+    /** @type {number[]} */
+    const tidying = [];
+    let stored = 0;
+    const first = await this.#bytesOf('archives/');
+    for (let step = 0; step < count; step += 1) {
+      editTree(this.#work, files, seed + step, { edit: 10 });
+      const started = performance.now();
+      const { ref, hold, stats } = await this.#store.snapshot(this.#work, { base: this.#last });
+      latencies.push(performance.now() - started);
+      this.#last = ref;
+      this.#store.release(hold);
+      stored += stats.bytesStored;
+      const before = performance.now();
+      await this.#store.maintain();
+      tidying.push(performance.now() - before);
+    }
+    const archives = await this.#archivesOfRestore();
+    const bytes = await this.#bytesOf('archives/');
+    return {
+      facts: {
+        'median ms': median(latencies),
+        'worst ms': Math.max(...latencies),
+        'median of tidying, ms': median(tidying),
+        'worst of tidying, ms': Math.max(...tidying),
+        'stored by checkpoints, KiB': stored / 1024,
+        'rewritten by merging, KiB': (bytes - first - stored) / 1024,
+        'archives per restore': archives,
+      },
+    };
+  }
+
+  /** @param {string} prefix */
+  async #bytesOf(prefix) {
+    let sum = 0;
+    for await (const { size } of /** @type {import('@holdfast/blobs').Blobs} */ (this.#blobs).list(prefix))
+      sum += size;
+    return sum;
+  }
+
+  /** How many archives somebody who has nothing yet asks for. */
+  async #archivesOfRestore() {
+    /** @type {Set<string>} */
+    const asked = new Set();
+    const counting = layerBlobs(
+      /** @type {import('@holdfast/blobs').Blobs} */ (this.#blobs),
+      [
+        (driver) =>
+          replacing(driver, async (key, options) => {
+            if (key.startsWith('archives/')) asked.add(key);
+            return await driver.get(key, options);
+          }),
+      ],
+      { keepOpen: true },
+    );
+    const fresh = await WorkspaceStore.open(counting);
+    const destination = `${this.#work}-fresh`;
+    await fresh.materialize(this.#ref, destination, { sync: false });
+    rmSync(destination, { recursive: true, force: true });
+    await fresh.close();
+    await counting.close();
+    return asked.size;
   }
 
   async close() {
     await this.#opened?.close();
     await this.#blobs?.close();
   }
+}
+
+/**
+ * A driver with another `get`.
+ * @param {import('@holdfast/blobs').BlobsDriver} driver
+ * @param {import('@holdfast/blobs').BlobsDriver['get']} get
+ * @returns {import('@holdfast/blobs').BlobsDriver}
+ */
+function replacing(driver, get) {
+  return new Proxy(driver, {
+    get: (target, name) => {
+      if (name === 'get') return get;
+      const value = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 const resolutionMs = 1;
@@ -200,6 +292,7 @@ const calls = {
   rewindSafely: () => host.rewindSafely(),
   rewindInParts: () => host.rewindInParts(),
   abort: (afterMs) => host.abort(afterMs),
+  checkpoints: (options) => host.checkpoints(options),
   close: () => host.close(),
 };
 process.on('message', (/** @type {{ call: string, argument: never }} */ { call, argument }) => {
