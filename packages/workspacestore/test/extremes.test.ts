@@ -1,0 +1,108 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+import { memoryBlobs } from '@holdfast/blobs';
+import { Dir, nodeFileSystem, removeTree } from '@holdfast/durable';
+import { ArchiveLimitError } from '@holdfast/workspacestore';
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { withStore } from './support/store.js';
+import { temporaryDirectory } from './support/temporary.js';
+
+/** Trees at the edge: a success or a typed refusal, in bounded memory, and cleaning up works. */
+
+/** Files of one directory; a campaign asks for a million. */
+const manyFiles = Number(process.env['HOLDFAST_MANY_FILES'] ?? 5_000);
+
+let top: string;
+let root: string;
+
+beforeEach(() => {
+  top = temporaryDirectory();
+  root = path.join(top, 'root');
+  fs.mkdirSync(root);
+});
+
+async function removeRoot(): Promise<void> {
+  using parent = Dir.openRoot(nodeFileSystem(), top);
+  expect(await removeTree(parent, 'root')).toBe(true);
+  expect(fs.existsSync(root)).toBe(false);
+}
+
+async function refusal(limits: object, names: readonly string[] = []): Promise<unknown> {
+  const blobs = memoryBlobs();
+  return await withStore(blobs, { limits }, async (store) => {
+    const failure = await store.snapshot(root).catch((error: unknown) => error);
+    if (!ArchiveLimitError.is(failure)) throw failure;
+    const left: string[] = [];
+    for await (const { key } of blobs.list('snapshots/')) left.push(key);
+    expect(left).toEqual([...names]);
+    return { limit: failure.limit, cap: failure.cap, observed: failure.observed };
+  });
+}
+
+describe('a sparse file of 16 TiB', () => {
+  test('is refused by its apparent size before a byte of it is read, or left out by the limit of a file', async () => {
+    const size = 16 * 2 ** 40 - 4096;
+    fs.writeFileSync(path.join(root, 'small'), 'small');
+    try {
+      fs.truncateSync(path.join(root, 'small'), 5);
+      fs.closeSync(fs.openSync(path.join(root, 'sparse'), 'w'));
+      fs.truncateSync(path.join(root, 'sparse'), size);
+    } catch (error) {
+      // ext4 with small blocks ends below: the largest file that there can be here does as well.
+      expect((error as NodeJS.ErrnoException).code).toBe('EFBIG');
+      fs.truncateSync(path.join(root, 'sparse'), 2 ** 43);
+    }
+    const { size: observed } = fs.statSync(path.join(root, 'sparse'));
+    const before = process.memoryUsage().rss;
+    expect(await refusal({})).toEqual({ limit: 'bytes', cap: 8 * 2 ** 30, observed: observed + 5 });
+    await withStore(memoryBlobs(), { limits: { fileBytes: 2 ** 20 } }, async (store) => {
+      const { coverage, stats } = await store.snapshot(root);
+      expect(coverage.omitted).toEqual([{ path: 'sparse', reason: 'limit' }]);
+      expect(stats.bytesRead).toBe(5);
+    });
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 2 ** 20);
+    await removeRoot();
+  });
+});
+
+describe(`${manyFiles} files in one directory`, () => {
+  test(
+    'are captured and come back, or are refused at the limit, one by one exactly',
+    async () => {
+      for (let file = 0; file < manyFiles; file += 1) fs.writeFileSync(path.join(root, `file-${file}`), '');
+      expect(await refusal({ entries: manyFiles - 1 })).toEqual({
+        limit: 'entries',
+        cap: manyFiles - 1,
+        observed: manyFiles,
+      });
+      await withStore(memoryBlobs(), { limits: { entries: manyFiles } }, async (store) => {
+        const { ref, stats } = await store.snapshot(root);
+        expect(stats.files).toBe(manyFiles);
+        const copy = path.join(top, 'copy');
+        await store.materialize(ref, copy, { sync: false });
+        expect((await store.snapshot(copy)).ref).toBe(ref);
+      });
+      await removeRoot();
+    },
+    60_000 + manyFiles * 2,
+  );
+});
+
+describe('content over the limit', () => {
+  test('is refused by one byte, and passes at the cap', async () => {
+    fs.writeFileSync(path.join(root, 'a'), Buffer.alloc(600_000, 1));
+    fs.writeFileSync(path.join(root, 'b'), Buffer.alloc(400_001, 2));
+    expect(await refusal({ bytes: 1_000_000 })).toEqual({
+      limit: 'bytes',
+      cap: 1_000_000,
+      observed: 1_000_001,
+    });
+    await withStore(memoryBlobs(), { limits: { bytes: 1_000_001 } }, async (store) => {
+      const { ref } = await store.snapshot(root);
+      // The same numbers hold on the way back.
+      expect((await store.materialize(ref, path.join(top, 'copy'))).stats.bytes).toBe(1_000_001);
+    });
+  });
+});
