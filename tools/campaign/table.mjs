@@ -105,6 +105,7 @@ export const campaigns = [
     goal: { unit: 'restores killed', count: 300 },
     weight: 2,
     limitSeconds: 600,
+    onlyLong: true,
     planted: [],
   },
   {
@@ -156,6 +157,7 @@ export const campaigns = [
     goal: { unit: 'sessions killed', count: 300 },
     weight: 3,
     limitSeconds: 300,
+    onlyLong: true,
     planted: [],
   },
   {
@@ -170,6 +172,7 @@ export const campaigns = [
     goal: { unit: 'take-overs of leases', count: 3_000 },
     weight: 3,
     limitSeconds: 1_200,
+    onlyLong: true,
     planted: [],
   },
   {
@@ -183,6 +186,7 @@ export const campaigns = [
     goal: { unit: 'take-overs of the file ledger', count: 3_000 },
     weight: 3,
     limitSeconds: 600,
+    onlyLong: true,
     planted: [
       {
         mistake: 'a ledger that looks at the fence and then writes',

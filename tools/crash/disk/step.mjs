@@ -1,13 +1,13 @@
 /**
  * One step of a subject on a real disk, in a process of its own: `step.mjs STEP SUBJECT SEED DIRECTORY FACTS [AT MOUNT]`.
  * Facts are promised by appending to a file that is elsewhere. With `AT`, the disk is shut down just before that change
- * and the process ends; without, the number of changes is printed.
+ * and the process ends; without, the number of changes is printed. `HOLDFAST_TRACE` names a file for the list of them.
  */
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 import { nodeFileSystem } from '@holdfast/durable';
-import { ForwardingFileSystem } from '@holdfast/durable/testing';
+import { ForwardingFileSystem, TracingFileSystem } from '@holdfast/durable/testing';
 
 import { subjects } from '../subjects/index.mjs';
 import { shutdownCommand } from './loop-disk.mjs';
@@ -55,7 +55,8 @@ const promises = {
     appendFileSync(factsFile, `${JSON.stringify(fact)}\n`);
   },
 };
-const fileSystem = new DoomedFileSystem(nodeFileSystem());
+const trace = new TracingFileSystem(nodeFileSystem());
+const fileSystem = new DoomedFileSystem(trace);
 const place = { fileSystem, directory, seed: Number(seed) };
 if (step === 'setup') await subject.setup?.(place);
 else if (step === 'run') await subject.run(place, promises);
@@ -63,4 +64,6 @@ else {
   await subject.recover?.(place, promises);
   await subject.check(place, { acked, finished: false });
 }
+const traceFile = process.env['HOLDFAST_TRACE'];
+if (traceFile !== undefined) writeFileSync(traceFile, JSON.stringify(trace.changes(directory)));
 console.log(fileSystem.changes);
