@@ -24,6 +24,15 @@ export {
   type TestRunner,
   verifySuite,
 } from './contract-suite.js';
+export {
+  type BackendFault,
+  type BackendFaultKind,
+  backendFaults,
+  FaultScript,
+  InjectedFault,
+  type PlannedFault,
+  plainFaults,
+} from './fault-script.js';
 export { ManualClock } from './manual-clock.js';
 export {
   idleClauses,

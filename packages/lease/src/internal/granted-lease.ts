@@ -11,7 +11,8 @@ export class GrantedLease implements Lease {
   readonly #grant: LeaseGrant;
   readonly #controller = new AbortController();
   readonly #ended: (lease: GrantedLease) => void;
-  readonly #subscription: Disposable;
+  /** Absent while a grant that was lost before it arrived is being taken over. */
+  readonly #subscription: Disposable | undefined;
   #releasing: Promise<void> | undefined;
 
   constructor(name: string, grant: LeaseGrant, ended: (lease: GrantedLease) => void) {
@@ -94,7 +95,7 @@ export class GrantedLease implements Lease {
 
   #end(reason: LeaseLostError): void {
     if (this.#controller.signal.aborted) return;
-    this.#subscription[Symbol.dispose]();
+    this.#subscription?.[Symbol.dispose]();
     this.#ended(this);
     this.#controller.abort(reason);
   }
