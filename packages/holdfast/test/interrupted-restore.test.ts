@@ -15,8 +15,8 @@ import { treeRows } from './tree-rows.js';
  */
 
 const preload = fileURLToPath(new URL('./fixtures/signal-at-change.mjs', import.meta.url));
-/** How many changes each test picks, spread evenly over all of them; `HOLDFAST_KILLS` raises it up to every change. */
-const picks = Math.min(30, Number(process.env['HOLDFAST_KILLS'] ?? 5));
+/** How many changes each test picks, spread evenly over all of them; `HOLDFAST_KILLS` raises it to a dozen. */
+const picks = Math.min(12, Number(process.env['HOLDFAST_KILLS'] ?? 5));
 
 let temporary: ReturnType<typeof temporaryDirectory>;
 let base: string;
