@@ -235,17 +235,13 @@ class EncryptingDriver implements BlobsDriver {
   async stat(key: string, options: DriverOptions): Promise<BlobInfo | undefined> {
     const info = await this.#driver.stat(key, options);
     if (info === undefined) return undefined;
-    const size = openedSize(info.size);
-    if (size === undefined) {
-      throw new BlobIntegrityError(key, 'foreign', `no encrypted object has ${info.size} bytes`);
-    }
-    return { size, modified: info.modified };
+    return { size: shownSize(info.size), modified: info.modified };
   }
 
   /** An object that cannot be one of ours is listed all the same: reading it says what is wrong. */
   async *list(prefix: string, options: DriverOptions): AsyncGenerator<BlobEntry, void, undefined> {
     for await (const { key, size, modified } of this.#driver.list(prefix, options)) {
-      yield { key, size: openedSize(size) ?? Math.max(0, size - sealedSize(0)), modified };
+      yield { key, size: shownSize(size), modified };
     }
   }
 
@@ -258,6 +254,11 @@ class EncryptingDriver implements BlobsDriver {
     this.#headers.clear();
     await this.#driver.close();
   }
+}
+
+/** Of an object that is none of ours too: it is there, and reading it says what is wrong. */
+function shownSize(stored: number): number {
+  return openedSize(stored) ?? Math.max(0, stored - sealedSize(0));
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {
