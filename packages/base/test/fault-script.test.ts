@@ -8,7 +8,7 @@ describe('a fault script', () => {
     [{ nth: 2, times: 2 }, '.xx..'],
     [{ nth: 3, times: 'always' as const }, '..xxx'],
   ])('%o hits %s', (when, wanted) => {
-    const script = new FaultScript([{ operation: 'put', kind: 'io-error', ...when }]);
+    const script = new FaultScript<'get' | 'put'>([{ operation: 'put', kind: 'io-error', ...when }]);
     const hits = Array.from({ length: 5 }, () => {
       expect(script.next('get')).toBeUndefined();
       return script.next('put') === undefined ? '.' : 'x';

@@ -25,7 +25,8 @@ function worldOf(refs: readonly string[], options: { readonly merged?: boolean }
   const known: string[] = [];
   const log: Slot[] = [{ kind: 'register', released: [], previous: '' }];
   for (const [position, ref] of refs.entries()) {
-    const objects = [...ref]
+    const objects = ref
+      .split('')
       .filter((object) => !known.some((name) => objectsOf(name).includes(object)))
       .join('');
     const name = `${objects}0`;

@@ -67,7 +67,7 @@ export function isWhole(world: World, ref: string): boolean {
     const places = archives.map((name) => resolve(world, name));
     if (places.includes(undefined)) return false;
     const objects = places.map((place) => objectsOf(place as string)).join('');
-    return [...ref].every((object) => objects.includes(object));
+    return ref.split('').every((object) => objects.includes(object));
   });
 }
 

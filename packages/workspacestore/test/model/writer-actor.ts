@@ -169,7 +169,7 @@ function begin(world: World, self: Writer, task: Task): boolean {
     return true;
   }
   const known = self.closure.map(objectsOf).join('');
-  const missing = [...task.snapshot].some((object) => !known.includes(object));
+  const missing = task.snapshot.split('').some((object) => !known.includes(object));
   self.step = missing ? 'put' : 'prove';
   self.unproved = [...self.closure];
   return true;
@@ -194,7 +194,10 @@ function put(world: World, self: Writer, task: Task): void {
   const objects =
     task === 'merge'
       ? [...new Set(known)].sort().join('')
-      : [...(task as { snapshot: string }).snapshot].filter((object) => !known.includes(object)).join('');
+      : (task as { snapshot: string }).snapshot
+          .split('')
+          .filter((object) => !known.includes(object))
+          .join('');
   const name = `${objects}${self.session}${self.made}`;
   self.made += 1;
   world.archives[name] = true;
