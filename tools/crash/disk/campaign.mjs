@@ -29,6 +29,7 @@ const { values } = parseArgs({
   },
 });
 const program = fileURLToPath(new URL('step.mjs', import.meta.url));
+const levelProgram = fileURLToPath(new URL('level-step.mjs', import.meta.url));
 const chosen = subjects.filter(({ name }) => values.subject.length === 0 || values.subject.includes(name));
 const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-disks-'));
 const tally = new Tally();
@@ -76,6 +77,30 @@ async function takeAway(disk, point) {
   return checked.code === 0 ? undefined : `${where}\n${checked.output}`;
 }
 
+/**
+ * The same for a session in a `level` database, whose writes are not ours to count: after some acknowledgements.
+ * @param {LoopDisk} disk
+ * @param {number} point
+ * @returns {Promise<string | undefined>} What went wrong.
+ */
+async function takeAwayLevel(disk, point) {
+  const acks = 1 + seededRandom(Number(values.seed) * 2_003 + point).below(60);
+  const directory = path.join(disk.mountPoint, `level-${point}`);
+  const facts = path.join(scratch, `${disk.type}-level-${point}`);
+  const limit = { timeoutMs: 120_000 };
+  const ended = await run(
+    process.execPath,
+    [levelProgram, 'run', directory, facts, String(acks), disk.mountPoint],
+    limit,
+  );
+  const where = `${disk.type}, level, disk taken away after ${acks} acknowledgements`;
+  await disk.remount();
+  if (ended.timedOut || ended.signal !== 'SIGKILL') return `${where}: it did not end there\n${ended.output}`;
+  const checked = await run(process.execPath, [levelProgram, 'check', directory, facts], limit);
+  countForCampaign(`crash points of level on ${disk.type}`, 1);
+  return checked.code === 0 ? undefined : `${where}\n${checked.output}`;
+}
+
 /** @param {DiskType} type */
 async function campaign(type) {
   const reason = await obstacle(scratch, type);
@@ -89,8 +114,10 @@ async function campaign(type) {
   try {
     await disk.make();
     for (let point = 0; point < Number(values.points) && failed < 3; point += 1) {
-      const problem = await takeAway(disk, point);
-      if (problem !== undefined) {
+      const problems = [await takeAway(disk, point)];
+      if (point % 3 === 0 && values.subject.length === 0) problems.push(await takeAwayLevel(disk, point));
+      for (const problem of problems) {
+        if (problem === undefined) continue;
         failed += 1;
         console.error(problem);
       }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -24,6 +24,25 @@ async function campaign(environment: Record<string, string>, ...args: string[]) 
     env: { ...process.env, ...environment },
   });
 }
+
+describe('a session in a level database', () => {
+  it('has lost nothing acknowledged when its process is killed in the middle of appends', {
+    timeout: 120_000,
+  }, async () => {
+    const program = path.join(repositoryRoot, 'tools/crash/disk/level-step.mjs');
+    for (const acks of [1, 7, 23]) {
+      const place = path.join(scratch, `level-${acks}`);
+      const ended = await run(process.execPath, [program, 'run', place, `${place}.facts`, String(acks)]);
+      expect(ended.signal, ended.output).toBe('SIGKILL');
+      const checked = await run(process.execPath, [program, 'check', place, `${place}.facts`]);
+      expect(checked.output).toMatch(new RegExp(`^${acks}$`, 'm'));
+      // The check can fail: it misses what was never appended.
+      appendFileSync(`${place}.facts`, '["never",999]\n');
+      const missed = await run(process.execPath, [program, 'check', place, `${place}.facts`]);
+      expect(missed.output).toContain('event never');
+    }
+  });
+});
 
 describe('a disk that is taken away', () => {
   it('loses nothing that was promised, and everything without syncs', { timeout: 300_000 }, async () => {
