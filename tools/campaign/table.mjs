@@ -173,7 +173,14 @@ export const campaigns = [
     weight: 3,
     limitSeconds: 1_200,
     onlyLong: true,
-    planted: [],
+    planted: [
+      { mistake: 'somebody enters while another one is inside', test: 'packages/lease/test/history.test.ts' },
+      { mistake: 'an epoch is granted again', test: 'packages/lease/test/history.test.ts' },
+      {
+        mistake: 'somebody works after another one has entered',
+        test: 'packages/lease/test/history.test.ts',
+      },
+    ],
   },
   {
     name: 'ledger-takeovers',
@@ -187,12 +194,7 @@ export const campaigns = [
     weight: 3,
     limitSeconds: 600,
     onlyLong: true,
-    planted: [
-      {
-        mistake: 'a ledger that looks at the fence and then writes',
-        test: 'examples/file-ledger/test/careless.test.mjs',
-      },
-    ],
+    planted: [],
   },
   {
     name: 'postgres-takeovers',

@@ -11,7 +11,10 @@ import { parseArgs } from 'node:util';
 import { run } from '../shared/process.mjs';
 import { repositoryRoot } from '../shared/workspace.mjs';
 
-/** Files whose tests make one mistake each, and how such a test is called. */
+/**
+ * Files whose tests make one mistake each, and how such a test is called.
+ * @type {readonly (readonly [file: string, pattern: RegExp])[]}
+ */
 const sources = [
   ['packages/durable/test/mutants.test.ts', /is caught/],
   ['packages/blobs/test/fs-crash.test.ts', /break a promise/],
@@ -28,7 +31,7 @@ export async function listMutants() {
   const list = path.join(scratch, 'list.json');
   try {
     const vitest = path.join(repositoryRoot, 'node_modules', 'vitest', 'vitest.mjs');
-    const files = sources.map(([file]) => String(file));
+    const files = sources.map(([file]) => file);
     const { code, output } = await run(process.execPath, [vitest, 'list', `--json=${list}`, ...files], {
       cwd: repositoryRoot,
     });
@@ -37,10 +40,8 @@ export async function listMutants() {
     const tests = JSON.parse(readFileSync(list, 'utf8'));
     return sources.flatMap(([file, pattern]) =>
       tests
-        .filter(
-          (test) => path.relative(repositoryRoot, test.file) === file && new RegExp(pattern).test(test.name),
-        )
-        .map(({ name }) => ({ file: String(file), name })),
+        .filter((test) => path.relative(repositoryRoot, test.file) === file && pattern.test(test.name))
+        .map(({ name }) => ({ file, name })),
     );
   } finally {
     rmSync(scratch, { recursive: true, force: true });
