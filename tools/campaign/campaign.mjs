@@ -64,7 +64,7 @@ async function runBounded() {
   const leftOut = [];
   const waiting = chosen.filter((campaign) => {
     if (campaign.onlyLong !== true || values.only.length > 0) return true;
-    leftOut.push(`${campaign.name}: npm test runs it with its bounded counts`);
+    leftOut.push(`${campaign.name}: another step of .ci/run runs it with its bounded counts`);
     return false;
   });
   const lane = async () => {

@@ -25,7 +25,7 @@ import { planted } from '../crash/planted.mjs';
  * @property {{ readonly unit: string, readonly count: number } | undefined} goal When a long run is over; none: after one round.
  * @property {number} weight Share of the time of a long run.
  * @property {number} limitSeconds A round that takes longer has failed.
- * @property {boolean} [onlyLong] Not in CI's campaign step: `npm test` runs it there in full.
+ * @property {boolean} [onlyLong] Not in CI's campaign step: another step runs it with its bounded counts.
  * @property {readonly PlantedBug[]} planted
  */
 
