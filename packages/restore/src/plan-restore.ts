@@ -1,5 +1,5 @@
 import { quote, sha256Hex } from '@holdfast/base';
-import type { LiveTree, Tree } from '@holdfast/workspacestore';
+import type { ComparedTrees, LiveEntry, LiveTree, Tree } from '@holdfast/workspacestore';
 
 import { canonicalJson } from './internal/canonical-json.js';
 import { keyPath } from './internal/path-key.js';
@@ -16,6 +16,11 @@ export interface PlanDetail {
   readonly target: Tree;
   readonly options: PlanOptions;
   readonly operations: readonly Operation[];
+  /** The directories that are listed in both trees; `undefined`: all of them. */
+  readonly listed: readonly Uint8Array[] | undefined;
+  /** Plans again from the same trees. */
+  replan(options: PlanOptions): RestorePlan;
+  changedSince(sinceNs: bigint): readonly LiveEntry[];
 }
 
 // What is shown stays plain JSON; the exact bytes and signatures travel with the object, not in it.
@@ -28,6 +33,18 @@ const details = new WeakMap<RestorePlan, PlanDetail>();
  * @throws RangeError when a chosen path is in neither tree.
  */
 export function planRestore(live: LiveTree, target: Tree, options: PlanOptions = {}): RestorePlan {
+  return planTrees({ live, target, listed: undefined, unlisted: 0, changedSince: changesOf(live) }, options);
+}
+
+/** {@link planRestore} from trees that leave out what is equal; for plans about the whole tree. */
+export function planCompared(compared: ComparedTrees, options: PlanOptions): RestorePlan {
+  return planTrees(compared, options);
+}
+
+type Compared = Omit<ComparedTrees, 'listed'> & { readonly listed: ComparedTrees['listed'] | undefined };
+
+function planTrees(compared: Compared, options: PlanOptions): RestorePlan {
+  const { live, target, listed, unlisted, changedSince } = compared;
   validateTarget(target);
   const builder = new PlanBuilder(live, target, options);
   refuseUnknownPaths(builder);
@@ -43,14 +60,21 @@ export function planRestore(live: LiveTree, target: Tree, options: PlanOptions =
     retype: Object.freeze(lists.changes('retype')),
     delete: Object.freeze(lists.changes('delete')),
     mkdir: Object.freeze(lists.changes('mkdir')),
-    keep: builder.keep,
+    keep: builder.keep + unlisted,
     omitted: Object.freeze(lists.skipped),
     conflicts: Object.freeze(lists.conflicts),
     bytes: lists.bytes,
     exact: builder.exact,
   });
-  details.set(plan, Object.freeze({ live, target, options, operations: lists.operations }));
+  const { operations } = lists;
+  const replan = (again: PlanOptions): RestorePlan => planTrees(compared, again);
+  details.set(plan, Object.freeze({ live, target, options, operations, listed, replan, changedSince }));
   return plan;
+}
+
+function changesOf(live: LiveTree): (sinceNs: bigint) => readonly LiveEntry[] {
+  return (sinceNs) =>
+    live.entries.filter(({ signature }) => signature.ctimeNs >= sinceNs || signature.mtimeNs >= sinceNs);
 }
 
 /** The bytes and signatures behind a plan; `undefined` for an object that did not come from `planRestore`. */

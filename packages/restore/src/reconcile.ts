@@ -25,6 +25,7 @@ export function reconcile(options: ReconcileOptions = {}): RestoreStrategy {
     contract: 'restore-strategy/1',
     name: 'reconcile',
     prune: options.prune ?? 'files',
+    selective: true,
     fallback: undefined,
     unavailable: () => Promise.resolve(undefined),
     stage,

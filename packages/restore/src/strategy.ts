@@ -1,6 +1,6 @@
 import type { Clock, JsonValue } from '@holdfast/base';
 import type { Dir, WholeSync } from '@holdfast/durable';
-import type { LiveTree, Tree } from '@holdfast/workspacestore';
+import type { LiveEntry, LiveTree, Tree } from '@holdfast/workspacestore';
 
 import type { Operation } from './operation.js';
 import type { OnConflict, Prune, RestorePlan } from './plan.js';
@@ -41,8 +41,11 @@ export interface StrategyContext {
 export interface PreparationContext extends StrategyContext {
   readonly root: Dir;
   readonly plan: RestorePlan;
+  /** The whole trees, unless the strategy is `selective`: then what is equal and below equal directories is left out. */
   readonly live: LiveTree;
   readonly target: Tree;
+  /** Live entries, all of them considered, that changed at this time (nanoseconds since 1970) or later. */
+  changedSince(sinceNs: bigint): readonly LiveEntry[];
   readonly source: RestoreSource;
   readonly onConflict: OnConflict;
   /** Aborts the preparation; later steps are not cancelled. `pause` observes it too. */
@@ -82,6 +85,8 @@ export interface RestoreStrategy {
   readonly name: string;
   /** How plans for it prune unless the caller says otherwise. */
   readonly prune: Prune;
+  /** `true`: goes by the operations alone, so that what does not differ need not be read. Default `false`. */
+  readonly selective?: boolean | undefined;
   /** Used, with a note in the receipt, when this one is unavailable. Absent: the restore is refused. */
   readonly fallback: RestoreStrategy | undefined;
   /** Why this restore cannot be done this way, or `undefined`. Must change nothing that outlives it. */

@@ -51,6 +51,7 @@ export { defaultLimits, type LimitName, type Limits } from './limits.js';
 export { type ContentKey, InvalidRefError, parseRef, type Ref, type RefRule, tryParseRef } from './ref.js';
 export { type RetentionCandidate, type RetentionPolicy, retain } from './retention.js';
 export type {
+  ComparedTrees,
   EntryKind,
   LiveEntry,
   LiveOmitted,

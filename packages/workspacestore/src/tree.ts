@@ -68,6 +68,21 @@ export interface LiveOmitted {
   readonly signature?: LiveSignature | undefined;
 }
 
+/**
+ * A live directory beside a snapshot. What is below directories that are equal in both, with nothing left out there on
+ * either side, is in neither list of entries.
+ */
+export interface ComparedTrees {
+  readonly live: LiveTree;
+  readonly target: Tree;
+  /** The directories whose entries are listed, of whichever side has them; the empty path is the root. */
+  readonly listed: readonly Uint8Array[];
+  /** How many entries are equal on both sides and not listed. */
+  readonly unlisted: number;
+  /** Live entries, listed or not, that changed at this time (nanoseconds since 1970) or later. */
+  changedSince(sinceNs: bigint): readonly LiveEntry[];
+}
+
 /** A scan of a live directory: like a capture, but nothing is stored. Canonical order. */
 export interface LiveTree {
   readonly rootMode: number;

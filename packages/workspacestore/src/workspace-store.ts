@@ -3,8 +3,9 @@ import type { Blobs } from '@holdfast/blobs';
 
 import type { CaptureOptions, ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
 import type { CollectOptions, CollectReport, Explanation } from './collection.js';
-import { AmbiguousRefError, EntryNotFoundError, RefNotFoundError, WorkspaceClosedError } from './errors.js';
+import { EntryNotFoundError, WorkspaceClosedError } from './errors.js';
 import { collectGarbage } from './internal/collect.js';
+import { compareLive } from './internal/compare-live.js';
 import { contentOf, fetchContents } from './internal/content-fetch.js';
 import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy.js';
 import { diffLiveTree, diffSnapshots } from './internal/diff.js';
@@ -21,6 +22,7 @@ import { keyBytes } from './internal/object-key.js';
 import type { ObjectTable } from './internal/object-table.js';
 import { openContext } from './internal/open-context.js';
 import { OpenSnapshots } from './internal/open-snapshots.js';
+import { resolveRef } from './internal/resolve-ref.js';
 import { scanLive } from './internal/scan.js';
 import { takeSnapshot } from './internal/snapshot.js';
 import { openSnapshot, type StoreContext } from './internal/store-context.js';
@@ -30,8 +32,8 @@ import { readTree } from './internal/tree-reading.js';
 import { type ListRow, TreeRows, toListRow } from './internal/tree-rows.js';
 import { verifyStore } from './internal/verify.js';
 import { forgetWriter } from './internal/writer-logs.js';
-import { InvalidRefError, parseRef, type Ref, refOfRootKey, tryParseRef } from './ref.js';
-import type { LiveTree, Tree, TreeEntry } from './tree.js';
+import { parseRef, type Ref } from './ref.js';
+import type { ComparedTrees, LiveTree, Tree, TreeEntry } from './tree.js';
 import type { DiffOptions, TreeDiff } from './tree-diff.js';
 import type { VerifyOptions, VerifyReport, VerifySubject } from './verify-report.js';
 import type { ContentSink, SignalOptions, WorkspaceStoreOptions } from './workspace-store-options.js';
@@ -83,6 +85,20 @@ export class WorkspaceStore implements AsyncDisposable {
   }
 
   /**
+   * Reads `root` beside the snapshot `ref`, with its ignore rules after those that are given. Costs the look at every
+   * live entry and, in the store, what differs. Equal directories are known by their keys: damage below them, which a
+   * comparison cannot meet, is found by `openTree` and `verify`.
+   * @throws The errors of `snapshot` and `openTree`.
+   */
+  async compare(root: string, ref: Ref, options: Omit<ScanOptions, 'target'> = {}): Promise<ComparedTrees> {
+    const checked = parseRef(ref);
+    return await this.#run(options, async () => {
+      const table = await this.#opened.reopen(checked, options);
+      return await compareLive(this.#context, checked, table, root, options);
+    });
+  }
+
+  /**
    * Notes that the event which names a hold is durable. Recorded with the next commit or at close; until then the
    * commit is kept whatever collectors think of it.
    */
@@ -91,11 +107,14 @@ export class WorkspaceStore implements AsyncDisposable {
   }
 
   /**
-   * Reads and verifies a whole tree.
+   * Reads and verifies a whole tree; with `directories` only what is directly in the root and in those directories.
    * @throws RefNotFoundError, CollectedError or IntegrityError, each before anything could have been done with the tree.
    * @throws ArchiveLimitError when it is larger than this store's limits.
    */
-  async openTree(ref: Ref, options: SignalOptions = {}): Promise<Tree> {
+  async openTree(
+    ref: Ref,
+    options: SignalOptions & { readonly directories?: readonly Uint8Array[] | undefined } = {},
+  ): Promise<Tree> {
     const checked = parseRef(ref);
     return await this.#run(options, async () => {
       const table = await this.#opened.reopen(checked, options);
@@ -311,21 +330,7 @@ export class WorkspaceStore implements AsyncDisposable {
    * @throws InvalidRefError, RefNotFoundError or AmbiguousRefError.
    */
   async resolve(text: string, options: SignalOptions = {}): Promise<Ref> {
-    const whole = tryParseRef(text);
-    const digits = typeof text === 'string' ? text.replace(/^v1:sha256:/, '') : '';
-    if (whole === undefined && !/^[0-9a-f]{8,64}$/.test(digits)) throw new InvalidRefError(text, 'digits');
-    return await this.#run(options, async () => {
-      const matches = new Set<string>();
-      for await (const { key } of this.#context.blobs.list(`snapshots/${digits}`, options)) {
-        const found = /^snapshots\/([0-9a-f]{64})\//.exec(key)?.[1];
-        if (found !== undefined) matches.add(refOfRootKey(found));
-        if (matches.size > 4) break;
-      }
-      const [first, ...rest] = matches;
-      if (first === undefined) throw new RefNotFoundError(text);
-      if (rest.length > 0) throw new AmbiguousRefError(text, [...matches]);
-      return first as Ref;
-    });
+    return await this.#run(options, () => resolveRef(this.#context.blobs, text, options));
   }
 
   /** Canonical local directories that the store writes to. Works on a closed store too. */

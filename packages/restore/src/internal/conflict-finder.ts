@@ -5,20 +5,18 @@ import type { ConflictReason } from '../plan.js';
 import type { ForeignChanges } from '../plan-options.js';
 import { pathKey } from './path-key.js';
 import { PathSet } from './path-set.js';
-import type { TreeNode } from './tree-nodes.js';
+import { findEntry, type TreeNode } from './tree-nodes.js';
 
 /** Finds what somebody else changed: since the safety checkpoint, or outside the session's permits. */
 export class ConflictFinder {
-  readonly #captured: ReadonlyMap<string, TreeEntry> | undefined;
+  readonly #captured: Tree | undefined;
   readonly #capturedOmitted: PathSet;
-  readonly #last: ReadonlyMap<string, TreeEntry> | undefined;
   readonly #foreign: ForeignChanges | undefined;
 
   constructor(captured: Tree | undefined, foreign: ForeignChanges | undefined) {
-    this.#captured = captured === undefined ? undefined : byKey(captured);
+    this.#captured = captured;
     this.#capturedOmitted = new PathSet((captured?.omitted ?? []).map((row) => pathKey(row.path)));
     this.#foreign = foreign;
-    this.#last = foreign === undefined ? undefined : byKey(foreign.last);
   }
 
   /** `uncaptured`: the safety checkpoint saw it and left it out, so it may not be touched at all. */
@@ -26,23 +24,20 @@ export class ConflictFinder {
     if (forced) return undefined;
     const { live, uncaptured } = node;
     if (this.#captured !== undefined) {
-      const held = this.#captured.get(node.key);
+      const held = findEntry(this.#captured.entries, node.path);
       if (uncaptured !== undefined) {
         if (held !== undefined || !this.#capturedOmitted.has(node.key)) return 'concurrent-change';
       } else if (!isSame(live, held)) {
         return held === undefined && this.#capturedOmitted.has(node.key) ? 'uncaptured' : 'concurrent-change';
       }
     }
-    if (this.#foreign !== undefined && this.#last !== undefined) {
-      const differs = uncaptured !== undefined || !isSame(live, this.#last.get(node.key));
+    if (this.#foreign !== undefined) {
+      const last = findEntry(this.#foreign.last.entries, node.path);
+      const differs = uncaptured !== undefined || !isSame(live, last);
       if (differs && !this.#foreign.wrote(encodePathText(node.path))) return 'foreign';
     }
     return undefined;
   }
-}
-
-function byKey(tree: Tree): ReadonlyMap<string, TreeEntry> {
-  return new Map(tree.entries.map((entry) => [pathKey(entry.path), entry]));
 }
 
 function isSame(live: LiveEntry | undefined, held: TreeEntry | undefined): boolean {

@@ -22,7 +22,7 @@ export async function proveUndo(run: RunState): Promise<void> {
   }
   if (doomed.size === 0) return;
   try {
-    await run.source.openTree(safetyRef, { signal });
+    await run.source.openTree(safetyRef, { directories: run.detail.listed, signal });
     await run.source.fetch(
       [...doomed.values()],
       async (_entry, chunks) => {

@@ -1,11 +1,11 @@
-import { findCause } from '@holdfast/base';
-import type { Ref, Tree } from '@holdfast/workspacestore';
+import { findCause, isHoldfastError } from '@holdfast/base';
+import type { Ref } from '@holdfast/workspacestore';
 
 import type { ApplyOptions } from '../apply-options.js';
 import { RestoreTargetError, WorkspaceRestoreError } from '../errors.js';
 import type { Conflict, RestorePlan } from '../plan.js';
-import { type PlanDetail, planDetail, planDigest, planRestore } from '../plan-restore.js';
-import { openCaptured, planFor, scannedRoot } from '../preview-restore.js';
+import { type PlanDetail, planDetail, planDigest } from '../plan-restore.js';
+import { isSelective, openCaptured, planFor, scannedRoot } from '../preview-restore.js';
 import type { RootPlace } from '../scratch.js';
 import type { RestoreSource } from '../source.js';
 
@@ -31,6 +31,14 @@ export async function resolvePlan(
   return { plan, detail: planDetail(plan) as PlanDetail };
 }
 
+/** What a source that compares says about a target which it cannot read. */
+const aboutTarget: ReadonlySet<string> = new Set([
+  'WORKSPACE_INTEGRITY',
+  'WORKSPACE_COLLECTED',
+  'WORKSPACE_REF_NOT_FOUND',
+  'WORKSPACE_UNSUPPORTED_FORMAT',
+]);
+
 async function freshPlan(
   source: RestoreSource,
   ref: Ref,
@@ -38,18 +46,21 @@ async function freshPlan(
   options: ApplyOptions,
 ): Promise<RestorePlan> {
   const { signal } = options;
-  let target: Tree;
-  try {
-    target = await source.openTree(ref, { signal });
-  } catch (error) {
-    throw wrapFailure(error, signal, 'materialize-failed', 'the target tree could not be read', {
+  const unreadable = (error: unknown): unknown =>
+    wrapFailure(error, signal, 'materialize-failed', 'the target tree could not be read', {
       root: place.path,
       ref,
     });
-  }
   try {
-    return await planFor(source, target, place, options);
+    return await planFor(source, ref, place, options, async (open) => {
+      try {
+        return await open();
+      } catch (error) {
+        throw unreadable(error);
+      }
+    });
   } catch (error) {
+    if (isHoldfastError(error) && aboutTarget.has(error.code)) throw unreadable(error);
     if (RestoreTargetError.is(error)) {
       throw new WorkspaceRestoreError('invalid-ref', 'its tree cannot be restored here', {
         root: place.path,
@@ -73,17 +84,19 @@ async function heldPlan(
 ): Promise<RestorePlan> {
   const detail = planDetail(shown);
   const identity = scannedRoot(shown);
-  if (detail === undefined || identity === undefined) {
+  // A strategy that goes by whole trees cannot use a plan that was made without them.
+  const partial = detail?.listed !== undefined && !isSelective(options);
+  if (detail === undefined || identity === undefined || partial) {
     const again = await freshPlan(source, shown.ref, place, options);
     if (planDigest(again) === planDigest(shown)) return again;
     throw outdated(place, shown, again);
   }
   place.refuseReplaced(identity);
-  const captured = await openCaptured(source, options);
+  const captured = await openCaptured(source, options, detail.listed);
   if (captured === undefined || captured === detail.options.captured) return shown;
   // The same trees: all that can differ is what the safety checkpoint found changed, and what is done about that was said.
   const { onConflict = detail.options.onConflict ?? 'fail' } = options;
-  const again = planRestore(detail.live, detail.target, { ...detail.options, captured, onConflict });
+  const again = detail.replan({ ...detail.options, captured, onConflict });
   if (onConflict === 'fail' && planDigest(again) !== planDigest(shown)) throw outdated(place, shown, again);
   return again;
 }

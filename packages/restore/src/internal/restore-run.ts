@@ -8,8 +8,9 @@ import {
   type WorkspaceRestoreKind,
 } from '../errors.js';
 import { intentVersion, type RestoreIntent } from '../intent.js';
-import { isEmptyPlan, planDigest, planRestore } from '../plan-restore.js';
-import { scanLive } from '../preview-restore.js';
+import type { RestorePlan } from '../plan.js';
+import { isEmptyPlan, planCompared, planDigest, planRestore } from '../plan-restore.js';
+import { compareTrees, scanLive } from '../preview-restore.js';
 import type { RestoreReceipt } from '../receipt.js';
 import type { RestoreStarted } from '../restore-journal.js';
 import { refuseCollisions, refuseReserved } from './check-target.js';
@@ -245,16 +246,25 @@ async function verify(run: RunState): Promise<void> {
   run.verified = asked;
 }
 
-/** Planning again from the finished tree must find nothing to do. */
-async function verifyAll(run: RunState): Promise<void> {
-  const { target, options } = run.detail;
-  const live = await scanLive(run.source, target, run.place.path, { ...run.options, signal: undefined });
-  const left = planRestore(live, target, {
-    ...options,
+/** A plan for the tree as it is now, from as much of it as the first one was made from. */
+async function planAgain(run: RunState): Promise<RestorePlan> {
+  const { target, listed } = run.detail;
+  const scan = { ...run.options, signal: undefined };
+  const options = {
+    ...run.detail.options,
     captured: undefined,
     foreign: undefined,
     onConflict: 'overwrite',
-  });
+  } as const;
+  const compared =
+    listed === undefined ? undefined : await compareTrees(run.source, run.ref, run.place.path, scan);
+  if (compared !== undefined) return planCompared(compared, options);
+  return planRestore(await scanLive(run.source, target, run.place.path, scan), target, options);
+}
+
+/** Planning again from the finished tree must find nothing to do. */
+async function verifyAll(run: RunState): Promise<void> {
+  const left = await planAgain(run);
   if (isEmptyPlan(left)) return;
   const alone = new Set([...run.plan.omitted, ...lateSkips(run)].map(({ path }) => path));
   const wrong = [left.create, left.replace, left.chmod, left.retype, left.delete, left.mkdir]

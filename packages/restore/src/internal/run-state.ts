@@ -130,6 +130,7 @@ export class RunState {
       plan: this.plan,
       live: this.detail.live,
       target: this.detail.target,
+      changedSince: this.detail.changedSince,
       source: this.source,
       onConflict: this.options.onConflict ?? 'fail',
       signal,

@@ -47,11 +47,16 @@ export function isSameIdentity(a: RootIdentity, b: RootIdentity): boolean {
 /** What may still be only in memory of the machine: younger than this, or from the future. */
 const recentMilliseconds = 60_000;
 
+/** From when on a change may be only in memory, in nanoseconds since 1970. */
+export function recentSince(now: number): bigint {
+  return BigInt(Math.trunc(now - recentMilliseconds)) * 1_000_000n;
+}
+
 /** Whether a node changed so lately that its bytes may not be on the disk yet. */
 export function isRecent(
   facts: { readonly mtimeNs: bigint; readonly ctimeNs: bigint },
   now: number,
 ): boolean {
-  const since = BigInt(Math.trunc(now - recentMilliseconds)) * 1_000_000n;
+  const since = recentSince(now);
   return facts.ctimeNs >= since || facts.mtimeNs >= since;
 }

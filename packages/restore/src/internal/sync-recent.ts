@@ -6,7 +6,7 @@ import type { PreparationContext } from '../strategy.js';
 import { baseKey, keyPath, parentKey, pathKey } from './path-key.js';
 import { isErrno } from './reconcile-names.js';
 import type { RootWalker } from './root-walker.js';
-import { isRecent } from './signature.js';
+import { recentSince } from './signature.js';
 import { SyncPool } from './sync-pool.js';
 
 /**
@@ -17,7 +17,7 @@ export function recentlyKept(context: PreparationContext): readonly LiveEntry[] 
   const now = context.clock.now();
   const changing = new Set<string>();
   for (const { action, path } of context.operations) if (action !== 'chmod') changing.add(pathKey(path));
-  const recent = context.live.entries.filter(({ signature }) => isRecent(signature, now));
+  const recent = context.changedSince(recentSince(now));
   return changing.size === 0 ? recent : recent.filter(({ path }) => !changing.has(pathKey(path)));
 }
 

@@ -1,6 +1,7 @@
 import { concatBytes, encodePathText, sha256Hex, throwIfAborted } from '@holdfast/base';
 import { Dir, type FileSystem, nodeFileSystem, type Stat } from '@holdfast/durable';
 import {
+  type ComparedTrees,
   type ContentKey,
   type LiveEntry,
   type LiveOmitted,
@@ -8,6 +9,7 @@ import {
   type OmittedEntry,
   parseRef,
   type Ref,
+  RefNotFoundError,
   type Tree,
   type TreeEntry,
 } from '@holdfast/workspacestore';
@@ -16,6 +18,7 @@ import { ContentKeyHasher } from '../internal/content-key.js';
 import { pathKey, treeOrder } from '../internal/path-key.js';
 import { signatureOf } from '../internal/signature.js';
 import type { ContentSink, RestoreSource, SourceScanOptions } from '../source.js';
+import { compareWhole } from './compare-whole.js';
 
 /** What `MemorySource.define` makes of one path. */
 export type DefinedNode =
@@ -96,6 +99,18 @@ export class MemorySource implements RestoreSource {
       throwIfAborted(options.signal);
       return this.#scan(root, options, () => undefined);
     });
+  }
+
+  async compare(
+    root: string,
+    ref: Ref,
+    options: Omit<SourceScanOptions, 'target'> = {},
+  ): Promise<ComparedTrees> {
+    throwIfAborted(options.signal);
+    const target = this.#trees.get(ref);
+    if (target === undefined) throw new RefNotFoundError(ref);
+    const ignore = [...(options.ignore ?? []), ...target.ignore];
+    return compareWhole(await this.scan(root, { ...options, ignore, target }), target);
   }
 
   async fetch(

@@ -13,10 +13,15 @@ export async function toLiveTree(result: CaptureResult, signal: AbortSignal | un
     rootMode: result.rootMode,
     treeKey: keyText(result.treeKey),
     entries: await liveEntries(result.table, signal),
-    omitted: result.omitted.map(({ path, reason, kind, stat }): LiveOmitted => {
-      return { path, reason, kind, signature: stat === undefined ? undefined : statSignature(stat) };
-    }),
+    omitted: liveOmissions(result),
   };
+}
+
+/** What a capture left out, with signatures. */
+export function liveOmissions(result: CaptureResult): LiveOmitted[] {
+  return result.omitted.map(({ path, reason, kind, stat }): LiveOmitted => {
+    return { path, reason, kind, signature: stat === undefined ? undefined : statSignature(stat) };
+  });
 }
 
 async function liveEntries(table: StatTable, signal: AbortSignal | undefined): Promise<LiveEntry[]> {
@@ -42,7 +47,8 @@ async function liveEntries(table: StatTable, signal: AbortSignal | undefined): P
   return entries;
 }
 
-function liveEntry(table: StatTable, row: number, path: Uint8Array): LiveEntry {
+/** The entry that a row of a table stands for. */
+export function liveEntry(table: StatTable, row: number, path: Uint8Array): LiveEntry {
   const kind = table.kind(row);
   const signature: LiveSignature = {
     kind,

@@ -43,7 +43,7 @@ export async function readDirectory(
 }
 
 /**
- * Reads and verifies a whole tree, in canonical order.
+ * Reads and verifies a whole tree, or only what is directly in the root and in certain directories, in canonical order.
  * @throws ArchiveLimitError when it is larger than the limits allow, before more of it is read.
  */
 export async function readTree(
@@ -51,12 +51,13 @@ export async function readTree(
   table: ObjectTable,
   ref: Ref,
   limits: Limits,
-  options: Options,
+  options: Options & { readonly directories?: readonly Uint8Array[] | undefined },
 ): Promise<Tree> {
   const root = await readRoot(reader, table, ref, options);
   const collector = new TreeCollector(limits);
   const stack: { path: Uint8Array; rows: readonly TreeRow[]; next: number }[] = [];
   const empty = new Uint8Array(0);
+  const wanted = options.directories && new Set(options.directories.map(byteText));
   stack.push({
     path: empty,
     rows: await readDirectory(reader, table, ref, empty, root.treeKey, options),
@@ -73,7 +74,7 @@ export async function readTree(
     }
     top.next += 1;
     const path = collector.add(top.path, row, stack.length);
-    if (row.kind !== 'directory') continue;
+    if (row.kind !== 'directory' || wanted?.has(byteText(path)) === false) continue;
     stack.push({ path, rows: await readDirectory(reader, table, ref, path, row.value, options), next: 0 });
   }
   refuseOmittedEntries(ref, root, collector.entries);
@@ -87,10 +88,12 @@ export async function readTree(
   };
 }
 
-class TreeCollector {
+/** Collects the entries of a tree in canonical order, within the limits. */
+export class TreeCollector {
   readonly entries: TreeEntry[] = [];
   readonly #limits: Limits;
   #bytes = 0;
+  #skipped = 0;
 
   constructor(limits: Limits) {
     this.#limits = limits;
@@ -102,7 +105,7 @@ class TreeCollector {
     this.#check('nameBytes', row.name.length, path);
     this.#check('pathBytes', path.length, path);
     this.#check('depth', depth, path);
-    this.#check('entries', this.entries.length + 1, path);
+    this.#check('entries', this.entries.length + this.#skipped + 1, path);
     this.#check('bytes', this.#bytes, path);
     this.#check('fileBytes', row.size, path);
     const { kind, mode, size } = row;
@@ -110,6 +113,14 @@ class TreeCollector {
     else if (kind === 'symlink') this.entries.push({ path, kind, mode, size, target: row.value.slice() });
     else this.entries.push({ path, kind, mode, size });
     return path;
+  }
+
+  /** Counts entries below `path` that are not listed. */
+  skip(entries: number, bytes: number, path: Uint8Array): void {
+    this.#skipped += entries;
+    this.#bytes += bytes;
+    this.#check('entries', this.entries.length + this.#skipped, path);
+    this.#check('bytes', this.#bytes, path);
   }
 
   #check(limit: LimitName, observed: number, path: Uint8Array): void {
@@ -120,7 +131,7 @@ class TreeCollector {
 }
 
 /** What was left out cannot be there as well. */
-function refuseOmittedEntries(ref: Ref, root: RootObject, entries: readonly TreeEntry[]): void {
+export function refuseOmittedEntries(ref: Ref, root: RootObject, entries: readonly TreeEntry[]): void {
   if (root.omitted.length === 0) return;
   const omitted = new Set(root.omitted.map(({ path }) => byteText(path)));
   const clash = entries.find(({ path }) => omitted.has(byteText(path)));
