@@ -40,12 +40,13 @@ function judge(
     entries
       .filter((entry) => !listed.has(parent(text(entry))))
       .map(({ path: bytes, kind, mode, size, content, target: link }) => ({
-        bytes,
+        bytes: Buffer.from(bytes).toString('latin1'),
         kind,
         mode,
         size,
         content,
-        link,
+        // A Buffer or another view of the same bytes.
+        link: link === undefined ? undefined : text({ path: link } as TreeEntry),
       }));
   expect(rest(live), `seed ${seed}`).toEqual(rest(target));
 }

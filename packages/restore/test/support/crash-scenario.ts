@@ -20,7 +20,7 @@ import {
   sweepScratch,
   type WholeSync,
 } from '@holdfast/restore';
-import { MemorySource } from '@holdfast/restore/testing';
+import { compareWhole, MemorySource } from '@holdfast/restore/testing';
 import type { Ref } from '@holdfast/workspacestore';
 
 import { inertLock } from './bench.js';
@@ -191,15 +191,21 @@ function wholeSyncOf(fileSystem: ModelFileSystem, item: CrashCase): WholeSync | 
 function readerOn(contents: MemorySource, disk: FileSystem): MemorySource & { lie(): void } {
   const scanner = new MemorySource(disk);
   let lying = false;
+  const scan = async (path: string, options: Parameters<MemorySource['scan']>[1]) => {
+    const live = await scanner.scan(path, options);
+    return lying ? { ...live, entries: live.entries.slice(1) } : live;
+  };
   return Object.assign(Object.create(contents) as MemorySource, {
     lie: () => {
       lying = true;
     },
     openTree: (ref: Ref) => contents.openTree(ref),
     fetch: (...args: Parameters<MemorySource['fetch']>) => contents.fetch(...args),
-    scan: async (path: string, options: Parameters<MemorySource['scan']>[1]) => {
-      const live = await scanner.scan(path, options);
-      return lying ? { ...live, entries: live.entries.slice(1) } : live;
+    scan,
+    compare: async (path: string, ref: Ref, options: Parameters<MemorySource['compare']>[2] = {}) => {
+      const target = await contents.openTree(ref);
+      const ignore = [...(options.ignore ?? []), ...target.ignore];
+      return compareWhole(await scan(path, { ...options, ignore, target }), target);
     },
   });
 }
