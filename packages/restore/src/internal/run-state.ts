@@ -130,7 +130,7 @@ export class RunState {
       plan: this.plan,
       live: this.detail.live,
       target: this.detail.target,
-      changedSince: this.detail.changedSince,
+      changedSince: (sinceNs) => this.detail.changedSince(sinceNs),
       source: this.source,
       onConflict: this.options.onConflict ?? 'fail',
       signal,
