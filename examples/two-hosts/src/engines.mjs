@@ -38,9 +38,10 @@ export async function openEngines(engine, env = process.env) {
 }
 
 /** @param {NodeJS.ProcessEnv} env */
-async function openBucket(env) {
+export async function openBucket(env) {
   const bucket = await openS3Blobs({
     bucket: env['TWO_HOSTS_BUCKET'] ?? '',
+    prefix: env['TWO_HOSTS_PREFIX'],
     client: {
       endpoint: env['HOLDFAST_S3_ENDPOINT'] ?? '',
       region: env['HOLDFAST_S3_REGION'] ?? '',
@@ -55,7 +56,7 @@ async function openBucket(env) {
 }
 
 /** @param {NodeJS.ProcessEnv} env */
-async function openDatabase(env) {
+export async function openDatabase(env) {
   const address = { connectionString: env['HOLDFAST_POSTGRES_URL'] };
   const pool = new pg.Pool({ ...address, max: 3, query_timeout: 5_000 });
   pool.on('error', () => undefined);
@@ -72,7 +73,7 @@ async function openDatabase(env) {
 }
 
 /** @param {NodeJS.ProcessEnv} env */
-async function openStreams(env) {
+export async function openStreams(env) {
   const connection = await connect({ servers: env['HOLDFAST_NATS_URL'], maxReconnectAttempts: -1 });
   // The servers of Debian 12 cannot sync with every write.
   const prefix = env['TWO_HOSTS_NAME'];

@@ -68,14 +68,8 @@ async function expectTurn(root, turn) {
   }
 }
 
-/**
- * @param {'postgres' | 'nats'} engine
- * @param {(line: string) => void} print
- * @returns {Promise<{ killedToOpenMs: number, openMs: number, stoppedToOpenMs: number, tried: Record<string, string> }>}
- */
-export async function runTwoHosts(engine, print) {
-  const name = `two_hosts_${randomBytes(6).toString('hex')}`;
-  const env = { ...process.env, TWO_HOSTS_NAME: name, TWO_HOSTS_BUCKET: name.replaceAll('_', '-') };
+/** @param {string} name @param {NodeJS.ProcessEnv} [env] */
+export async function makeBucket(name, env = process.env) {
   const client = new S3Client({
     endpoint: env['HOLDFAST_S3_ENDPOINT'] ?? '',
     region: env['HOLDFAST_S3_REGION'] ?? '',
@@ -85,8 +79,19 @@ export async function runTwoHosts(engine, print) {
       secretAccessKey: env['HOLDFAST_S3_SECRET_ACCESS_KEY'] ?? '',
     },
   });
-  await client.send(new CreateBucketCommand({ Bucket: env.TWO_HOSTS_BUCKET }));
+  await client.send(new CreateBucketCommand({ Bucket: name }));
   client.destroy();
+}
+
+/**
+ * @param {'postgres' | 'nats'} engine
+ * @param {(line: string) => void} print
+ * @returns {Promise<{ killedToOpenMs: number, openMs: number, stoppedToOpenMs: number, tried: Record<string, string> }>}
+ */
+export async function runTwoHosts(engine, print) {
+  const name = `two_hosts_${randomBytes(6).toString('hex')}`;
+  const env = { ...process.env, TWO_HOSTS_NAME: name, TWO_HOSTS_BUCKET: name.replaceAll('_', '-') };
+  await makeBucket(env.TWO_HOSTS_BUCKET, env);
   const home = await mkdtemp(path.join(tmpdir(), 'two-hosts-'));
   /** @type {Host[]} */
   const hosts = [];

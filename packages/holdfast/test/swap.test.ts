@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type Blobs, memoryBlobs } from '@holdfast/blobs';
@@ -7,18 +6,16 @@ import {
   MemorySessionStorage,
   memorySessionLedgers,
   type SessionLedgers,
-  SessionStore,
   sharedSessionLedgers,
 } from '@holdfast/journal';
 import { type Leaser, MemoryLeases, memoryLeaser } from '@holdfast/lease';
 import { openFsLeaser } from '@holdfast/lease/fs';
 import { openLevelLedgers } from '@holdfast/level';
-import { type Ref, WorkspaceStore } from '@holdfast/workspacestore';
-import { defineLoop, defineRig, type Rig, sessionWorkspaces, workspaceTools } from 'holdfast';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, it } from 'vitest';
 
 import { openFileLedger } from '../../../examples/file-ledger/src/file-ledger.mjs';
 import { temporaryDirectory } from './run-command.js';
+import { travel } from './swap-journey.js';
 
 /** The same rig over every combination of parts, from end to end and over two openings: each swap is one line. */
 
@@ -61,84 +58,29 @@ afterEach(() => {
   temporary[Symbol.dispose]();
 });
 
-type Parts = readonly [blobs: string, ledgers: string, leaser: string];
-
-async function open(
-  given: Outlives,
-  [blob, ledger, leaserName]: Parts,
-): Promise<{ rig: Rig } & AsyncDisposable> {
-  const leaser = await (leasers[leaserName] as (typeof leasers)['x'])(given);
-  const stored = await (blobs[blob] as (typeof blobs)['x'])(given);
-  const opened = await (ledgers[ledger] as (typeof ledgers)['x'])(given);
-  const sessionStore = await SessionStore.open({ ledgers: opened, leaser, blobs: stored });
-  const store = await WorkspaceStore.open(stored);
-  const agent = defineLoop({
-    name: 'agent',
-    tools: workspaceTools(),
-    turn: async ({ input, step, tools }) =>
-      await step(async (signal) => {
-        await tools.read.call({ path: 'a.txt' }, { signal }).catch(() => undefined);
-        await tools.write.call({ path: 'a.txt', content: input as string }, { signal });
-      }),
-  });
-  const rig = defineRig({
-    loops: [agent],
-    primers: ['agent'],
-    sessionStore,
-    workspace: sessionWorkspaces(store, path.join(given.place, 'roots')),
-    snapshots: { trigger: 'turn-done', priority: 'required' },
-  });
-  return {
-    rig,
-    [Symbol.asyncDispose]: async () => {
-      await store.close();
-      await sessionStore.close();
-      await opened.close();
-      await leaser.close();
-      // The one in memory is the world's.
-      if (stored !== given.blobs) await stored.close();
-    },
-  };
-}
-
 describe('the same rig', () => {
-  it.each(combinations)('over %s blobs, %s ledgers and %s leases', async (...parts) => {
+  it.each(combinations)('over %s blobs, %s ledgers and %s leases', async (blob, ledger, lease) => {
     const given: Outlives = {
       place: temporary.path,
       blobs: memoryBlobs(),
       journals: new MemorySessionStorage(),
       leases: new MemoryLeases(),
     };
-    let id: string;
-    let file: string;
-    {
-      await using stack = await open(given, parts);
-      const session = await stack.rig.newSession({ title: 'swap' });
-      id = session.id;
-      file = path.join(stack.rig.rootOf(id) as string, 'a.txt');
-      const first = await session.submit('one');
-      expect((await first.outcome).status).toBe('done');
-      expect((await (await session.submit('two')).outcome).status).toBe('done');
-      const [checkpoint] = await session.checkpoints();
-      await session.restoreWorkspace(checkpoint?.ref as Ref);
-      expect(readFileSync(file, 'utf8')).toBe('one');
-      await session.undo();
-      expect(readFileSync(file, 'utf8')).toBe('two');
-      await session.rewindTo(first.turn);
-      await session.shutdown();
-    }
-    await using stack = await open(given, parts);
-    const listed = [];
-    for await (const summary of stack.rig.listSessions()) listed.push(summary.title);
-    expect(listed).toEqual(['swap']);
-    const opened = await stack.rig.openSession(id, { drift: 'fail' });
-    expect(readFileSync(file, 'utf8')).toBe('one');
-    const fork = await opened.fork();
-    expect(readFileSync(path.join(stack.rig.rootOf(fork.id) as string, 'a.txt'), 'utf8')).toBe('one');
-    await fork.shutdown();
-    expect((await (await opened.submit('three')).outcome).status).toBe('done');
-    await opened.shutdown();
-    await stack.rig.deleteSession(id, { removeRoot: true });
-    expect(existsSync(file)).toBe(false);
+    await travel(given.place, async () => {
+      const leaser = await (leasers[lease] as (typeof leasers)['x'])(given);
+      const stored = await (blobs[blob] as (typeof blobs)['x'])(given);
+      const opened = await (ledgers[ledger] as (typeof ledgers)['x'])(given);
+      return {
+        blobs: stored,
+        ledgers: opened,
+        leaser,
+        close: async () => {
+          await opened.close();
+          await leaser.close();
+          // The one in memory is the world's.
+          if (stored !== given.blobs) await stored.close();
+        },
+      };
+    });
   });
 });
