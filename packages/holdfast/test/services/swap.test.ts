@@ -100,13 +100,13 @@ describe('the same rig', () => {
       leases: new MemoryLeases(),
     };
     const open = async (): Promise<Parts> => {
-      const close: (() => Promise<void>)[] = [];
+      const used = new Set<Storage>();
       const once = (make: () => Promise<Storage>): (() => Promise<Storage>) => {
         let made: Promise<Storage> | undefined;
         return async () => {
           made ??= make();
           const storage = await made;
-          if (!close.includes(storage.close)) close.push(storage.close);
+          used.add(storage);
           return storage;
         };
       };
@@ -126,7 +126,7 @@ describe('the same rig', () => {
         close: async () => {
           await opened.close();
           await leaser.close();
-          for (const end of close) await end();
+          for (const storage of used) await storage.close();
           if (stored !== outlives.blobs) await stored.close();
         },
       };
