@@ -1,3 +1,4 @@
+export { HomeError } from '@holdfast/cli';
 // One install that works: the embedded stack, and what an application needs to define a rig over it and to
 // match its errors: `Class.is(error)`, `error.kind`, `findCause`.
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { HomeError, openLocal } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { holdfast, temporaryDirectory } from './run-command.js';
@@ -54,6 +55,11 @@ function loseRecords(ref: string): void {
 }
 
 describe('a home that does not exist', () => {
+  it('is refused by a program that only looks, too', async () => {
+    await expect(openLocal(home, { create: false })).rejects.toSatisfy((error) => HomeError.is(error));
+    expect(fs.existsSync(home)).toBe(false);
+  });
+
   const ref = 'a'.repeat(64);
   it.each([
     ['ls', ref],

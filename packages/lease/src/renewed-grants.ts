@@ -67,9 +67,9 @@ export class RenewedGrants {
     return renewed;
   }
 
-  /** Asks the backend at once about the grants of `name`, because somebody said that it has changed hands. */
-  doubt(name: string): void {
-    for (const grant of this.#grants) if (grant.name === name) grant.doubt();
+  /** Asks the backend at once about the grants of `name`, or all of them, because somebody said that they may have changed hands. */
+  doubt(name?: string): void {
+    for (const grant of this.#grants) if (name === undefined || grant.name === name) grant.doubt();
   }
 
   /** Ends every grant with kind `closed` and frees its name. Rejects with the first failure, after all were tried. */

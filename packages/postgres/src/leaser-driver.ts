@@ -52,8 +52,8 @@ export class PostgresLeaserDriver implements LeaserDriver {
     return [];
   }
 
-  /** Somebody said that the lease `name` has changed hands. */
-  doubt(name: string): void {
+  /** Somebody said that the lease `name` has changed hands; without a name, any may have. */
+  doubt(name?: string): void {
     this.#grants.doubt(name);
   }
 

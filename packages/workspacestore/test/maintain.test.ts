@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { systemClock } from '@holdfast/base';
 
 import { seededRandom } from '@holdfast/base/testing';
 import { type Blobs, memoryBlobs } from '@holdfast/blobs';
@@ -124,8 +125,10 @@ describe('maintaining', () => {
 
   test('knows the roots of earlier processes by the cache, on request', async () => {
     const cacheDirectory = `${root}-cache`;
-    const refs = await steps({ cacheDirectory });
-    await withStore(blobs, { cacheDirectory }, async (store) => {
+    // Late enough that the last write of a step is not too young to be believed.
+    const clock = { ...systemClock, now: () => Date.now() + 10_000 };
+    const refs = await steps({ cacheDirectory, clock });
+    await withStore(blobs, { cacheDirectory, clock }, async (store) => {
       expect(await store.maintain()).toEqual({ roots: 0, merged: 0, rebased: 0 });
       expect(await store.maintain({ saved: true, roots: [`${root}-other`] })).toMatchObject({ roots: 0 });
       const steps: number[] = [];
@@ -139,7 +142,7 @@ describe('maintaining', () => {
       expect(steps).toEqual([1, 1]);
     });
     // The next process builds on what was merged, and reads nothing that did not change.
-    await withStore(blobs, { cacheDirectory }, async (store) => {
+    await withStore(blobs, { cacheDirectory, clock }, async (store) => {
       expect((await store.maintain({ saved: true })).merged).toBe(0);
       const { ref, stats } = await store.snapshot(root, { base: refs.at(-1) as Ref });
       expect([ref, stats.filesRead]).toEqual([refs.at(-1), 0]);
@@ -147,7 +150,7 @@ describe('maintaining', () => {
       expect(await archivesOf((await store.snapshot(root)).ref)).toBeLessThanOrEqual(3);
     });
     // The cache of another store says nothing.
-    await withStore(memoryBlobs(), { cacheDirectory }, async (store) => {
+    await withStore(memoryBlobs(), { cacheDirectory, clock }, async (store) => {
       expect(await store.maintain({ saved: true })).toEqual({ roots: 0, merged: 0, rebased: 0 });
     });
   });

@@ -9,8 +9,8 @@ export interface NewsOptions {
   readonly listen: () => PostgresListener;
   readonly ledgers: Hints;
   readonly leases: Hints;
-  /** A lease changed hands, or everything may have: no name. */
-  readonly onLease: (name: string) => void;
+  /** A lease changed hands; without a name, any may have. */
+  readonly onLease: (name?: string) => void;
 }
 
 const pauseMilliseconds = 1_000;
@@ -66,6 +66,7 @@ export class News implements AsyncDisposable {
           // What was announced before the listening began was not heard.
           this.#options.ledgers.tell();
           this.#options.leases.tell();
+          this.#options.onLease();
         })().catch(reject);
       });
     } finally {

@@ -3,7 +3,6 @@ import { encodePathText, equalBytes, Pacer, throwIfAborted } from '@holdfast/bas
 import type { TreeEntry } from '../tree.js';
 import type { FrameLocation } from './archive-index.js';
 import { FormatFault } from './byte-reader.js';
-import { readChunksAhead } from './chunks-ahead.js';
 import type { EnginePool } from './engine/engine-pool.js';
 import { type ExpandedFrame, expandFrames, type StoredFrame } from './engine/expand-frames.js';
 import { packObjects } from './engine/frame-objects.js';
@@ -210,12 +209,8 @@ async function deliverAlone(
     await receiver.whole(entry, await reader.readWhole(table, 'file', key, wanted));
     return;
   }
-  const engine = options.engine?.hasThreads === true && entry.size >= muchBytes ? options.engine : undefined;
-  const list = engine && (await reader.readChunkList(table, 'file', key, wanted));
-  const pieces =
-    engine === undefined || list === undefined
-      ? reader.read(table, 'file', key, wanted)
-      : readChunksAhead(reader, engine, table, key, list, wanted);
+  // In this thread: chunks that are handed over faster than they are freed cost more memory than a large file may.
+  const pieces = reader.read(table, 'file', key, wanted);
   await receiver.pieces(entry, pieces);
 }
 
