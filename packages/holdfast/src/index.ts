@@ -1,9 +1,9 @@
-export { HomeError } from '@holdfast/cli';
 // One install that works: the embedded stack, and what an application needs to define a rig over it and to
 // match its errors: `Class.is(error)`, `error.kind`, `findCause`.
 
 export { type WorkspaceTools, workspaceTools } from '@holdfast/agent-tools';
 export { findCause, HoldfastError, isHoldfastError } from '@holdfast/base';
+export { HomeError } from '@holdfast/cli';
 export {
   CheckpointError,
   type CheckpointErrorKind,
