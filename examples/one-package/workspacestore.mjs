@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 import { openFsBlobs } from '@holdfast/blobs/fs';
 import { WorkspaceStore } from '@holdfast/workspacestore';
@@ -10,8 +11,11 @@ import { WorkspaceStore } from '@holdfast/workspacestore';
 const place = mkdtempSync(path.join(tmpdir(), 'one-workspacestore-'));
 const root = path.join(place, 'root');
 mkdirSync(path.join(root, 'bin'), { recursive: true });
-writeFileSync(path.join(root, 'bin', 'run.sh'), '#!/bin/sh\n');
-chmodSync(path.join(root, 'bin', 'run.sh'), 0o755);
+const program = path.join(root, 'bin', 'run.sh');
+writeFileSync(program, '#!/bin/sh\n');
+chmodSync(program, 0o755);
+// A file that changed a moment before it was captured is read once more: a second change could have left the same times.
+while (Date.now() - statSync(program).ctimeMs < 50) await setTimeout(10);
 
 const blobs = await openFsBlobs(path.join(place, 'blobs'));
 const store = await WorkspaceStore.open(blobs, { cacheDirectory: path.join(place, 'cache') });
