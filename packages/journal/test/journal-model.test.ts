@@ -6,6 +6,7 @@ import {
   foldRecord,
   JournalFencedError,
   LedgerBackendError,
+  type LedgerDriver,
   type SessionFold,
   type SessionJournal,
 } from '@holdfast/journal';
@@ -29,9 +30,10 @@ interface Owner {
 async function run(
   seed: number,
   steps: number,
+  mistaken?: (driver: LedgerDriver) => LedgerDriver,
 ): Promise<{ events: number; openings: number; unknown: number }> {
   const random = seededRandom(seed);
-  const world = new World({ notes: random.below(2) === 0, seed });
+  const world = new World({ notes: random.below(2) === 0, seed, mistaken });
   const fates = new Map<string, Fate>();
   /** Where the acknowledged events were said to be. */
   const places = new Map<string, number>();
@@ -214,4 +216,50 @@ describe('the journal against a model', () => {
     },
     60_000 + runs * 300,
   );
+});
+
+/** The driver with another way to append. */
+const appending =
+  (append: (driver: LedgerDriver, ...call: Parameters<LedgerDriver['append']>) => Promise<void>) =>
+  (driver: LedgerDriver): LedgerDriver =>
+    new Proxy(driver, {
+      get: (target, name) => {
+        if (name === 'append')
+          return async (...call: Parameters<LedgerDriver['append']>) => await append(driver, ...call);
+        const own: unknown = Reflect.get(target, name, target);
+        return typeof own === 'function' ? (own.bind(target) as unknown) : own;
+      },
+    });
+
+/** Mistakes on purpose, each with what the model has to say about it. */
+const mistakes: readonly (readonly [string, RegExp, (driver: LedgerDriver) => LedgerDriver])[] = [
+  [
+    'a ledger that appends wherever the end is',
+    /stale owner|chain|epoch|JOURNAL_CORRUPT|broken/i,
+    appending(async (driver, name, _, records, options) => {
+      await driver.append(name, await driver.tip(name, options), records, options);
+    }),
+  ],
+  [
+    'a ledger that acknowledges what it did not write',
+    /expected \[|to (?:deeply )?equal/,
+    (driver) => {
+      let calls = 0;
+      return appending(async (inner, ...call) => {
+        calls += 1;
+        if (calls % 7 !== 0) await inner.append(...call);
+      })(driver);
+    },
+  ],
+];
+
+describe('a planted mistake', () => {
+  it.each(mistakes)('is found by simulated histories: %s', async (_, says, mistaken) => {
+    const found: string[] = [];
+    for (let seed = 1; seed <= 20 && found.length === 0; seed += 1) {
+      await run(seed, 40, mistaken).catch((error: unknown) => found.push(String(error)));
+    }
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(says);
+  });
 });

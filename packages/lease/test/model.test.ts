@@ -4,6 +4,8 @@ import { fsLeaserHarness, type LeaserHarness, memoryLeaserHarness } from '@holdf
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countForCampaign } from '../../../tools/campaign/count.mjs';
+import { type Mutation, referenceHarness } from './mutants/reference.js';
+import { mutants } from './mutants/table.js';
 
 type Step =
   | { readonly kind: 'acquire'; readonly name: string; readonly above: number }
@@ -174,21 +176,54 @@ const steps = fc.array(
 const seed = Number(process.env['HOLDFAST_SEED'] ?? Date.now() % 1_000_000);
 const numRuns = Number(process.env['HOLDFAST_RUNS'] ?? 400);
 
+/** Runs generated sequences against the reference; the details tell of the shortest one that does not agree. */
+async function compare(harnessOf: () => LeaserHarness, options: fc.Parameters<[Step[]]>): Promise<string> {
+  const details = await fc.check(
+    fc.asyncProperty(steps, async (sequence) => {
+      const harness = harnessOf();
+      const root = await harness.fresh();
+      const reference = new Reference(harness, root);
+      for (const step of sequence) await reference.run(step);
+      await reference.finish();
+    }),
+    options,
+  );
+  return details.failed ? (fc.defaultReportMessage(details) ?? 'failed') : 'agrees';
+}
+
 describe.each<readonly [string, () => LeaserHarness]>([
   ['memory', () => memoryLeaserHarness()],
   ['fs', () => fsLeaserHarness('/leases', { fileSystem: new ModelFileSystem() })],
 ])('any sequence of steps on the %s driver', (_, harnessOf) => {
   it(`agrees with the reference (HOLDFAST_SEED=${seed})`, { timeout: 180_000 + numRuns * 100 }, async () => {
-    await fc.assert(
-      fc.asyncProperty(steps, async (sequence) => {
-        const harness = harnessOf();
-        const root = await harness.fresh();
-        const reference = new Reference(harness, root);
-        for (const step of sequence) await reference.run(step);
-        await reference.finish();
-      }),
-      { seed, numRuns },
-    );
+    const verdict = await compare(harnessOf, { seed, numRuns });
     countForCampaign('sequences of lease calls against a reference', numRuns);
+    expect(verdict).toBe('agrees');
+  });
+});
+
+/** The driver of the mutants. Its crash tells the holder nothing, which is not what the reference asks for. */
+const withMistake = (name: string, mutation: Mutation = {}): LeaserHarness => ({
+  ...referenceHarness(name, mutation),
+  crash: undefined,
+});
+
+describe('a planted mistake', () => {
+  const limits = { seed: 1, numRuns: 300, endOnFailure: true };
+
+  it('is not found where there is none', async () => {
+    expect(await compare(() => withMistake('right'), limits)).toBe('agrees');
+  });
+
+  it.each([
+    'keeps every view to itself',
+    'counts epochs per view',
+    'forgets the counter when the last view is closed',
+    'frees the name, whoever has it, at every release',
+    'does not tell the holder that its time has run out',
+  ])('is found by sequences of calls: a leaser that %s', async (name) => {
+    const mutant = mutants.find((row) => row.name === name);
+    if (mutant === undefined) throw new Error(`no such mutant: ${name}`);
+    expect(await compare(() => withMistake(name, mutant), limits)).not.toBe('agrees');
   });
 });

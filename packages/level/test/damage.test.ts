@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findCause } from '@holdfast/base';
 import { seededRandom } from '@holdfast/base/testing';
-import { JournalCorruptError, SessionStore } from '@holdfast/journal';
+import { JournalCorruptError, type SessionLedgers, SessionStore } from '@holdfast/journal';
 import { memorySessionParts } from '@holdfast/journal/testing';
 import { openLevelLedgers } from '@holdfast/level';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -30,9 +30,15 @@ const campaign = process.env['HOLDFAST_CAMPAIGN'] === '1';
 const seed = Number(process.env['HOLDFAST_SEED'] ?? 1);
 const parts = memorySessionParts();
 
-async function withStore<T>(directory: string, work: (store: SessionStore) => Promise<T>): Promise<T> {
+type Mistaken = (ledgers: SessionLedgers) => SessionLedgers;
+
+async function withStore<T>(
+  directory: string,
+  work: (store: SessionStore) => Promise<T>,
+  mistaken: Mistaken = (ledgers) => ledgers,
+): Promise<T> {
   const ledgers = await openLevelLedgers(directory);
-  const store = await SessionStore.open({ ...parts, ledgers });
+  const store = await SessionStore.open({ ...parts, ledgers: mistaken(ledgers) });
   try {
     return await work(store);
   } finally {
@@ -58,8 +64,12 @@ async function makeSession(directory: string, openings: number): Promise<readonl
 }
 
 /** What opening, reading and appending give: everything, or a typed refusal. Nothing else may happen. */
-async function outcomeOf(directory: string, bodies: readonly unknown[]): Promise<'whole' | 'corrupt'> {
-  return await withStore(directory, async (store) => {
+async function outcomeOf(
+  directory: string,
+  bodies: readonly unknown[],
+  mistaken?: Mistaken,
+): Promise<'whole' | 'corrupt'> {
+  const outcome = async (store: SessionStore): Promise<'whole' | 'corrupt'> => {
     try {
       const journal = await store.open(id);
       const seen: unknown[] = [];
@@ -73,7 +83,26 @@ async function outcomeOf(directory: string, bodies: readonly unknown[]): Promise
       if (findCause(error, JournalCorruptError) === undefined) throw error;
       return 'corrupt';
     }
-  });
+  };
+  return await withStore(directory, outcome, mistaken);
+}
+
+/** Opens a session with one of its files damaged. */
+async function damaged(
+  work: string,
+  home: string,
+  bodies: readonly unknown[],
+  { file, bytes, what }: { readonly file: string; readonly bytes: Uint8Array; readonly what: string },
+  mistaken?: Mistaken,
+): Promise<'whole' | 'corrupt'> {
+  rmSync(work, { recursive: true, force: true });
+  cpSync(home, work, { recursive: true });
+  writeFileSync(join(work, id, file), bytes);
+  try {
+    return await outcomeOf(work, bodies, mistaken);
+  } catch (error) {
+    throw new Error(`seed ${seed}, ${file}, ${what}: ${String(error)}`, { cause: error });
+  }
 }
 
 describe('every flipped bit and every truncation of every file of a small session', () => {
@@ -95,15 +124,8 @@ describe('every flipped bit and every truncation of every file of a small sessio
       const random = seededRandom(seed);
       const counts = { whole: 0, corrupt: 0 };
       const work = join(base, `work-${openings}`);
-      const check = async (file: string, damaged: Uint8Array, what: string): Promise<void> => {
-        rmSync(work, { recursive: true, force: true });
-        cpSync(home, work, { recursive: true });
-        writeFileSync(join(work, id, file), damaged);
-        try {
-          counts[await outcomeOf(work, bodies)] += 1;
-        } catch (error) {
-          throw new Error(`seed ${seed}, ${file}, ${what}: ${String(error)}`, { cause: error });
-        }
+      const check = async (file: string, bytes: Uint8Array, what: string): Promise<void> => {
+        counts[await damaged(work, home, bodies, { file, bytes, what })] += 1;
       };
       for (const file of files) {
         const bytes = readFileSync(join(home, id, file));
@@ -144,4 +166,41 @@ describe('every flipped bit and every truncation of every file of a small sessio
       expect([file, await outcomeOf(work, bodies)]).toEqual([file, expected]);
     }
   });
+
+  // The engine takes what follows the last whole record of its log for a write that was cut off by a crash. Only the note
+  // of what was acknowledged tells that it was more.
+  it.each<readonly [string, Mistaken]>([
+    ['what was acknowledged is not noted', (ledgers) => without(ledgers, 'notes')],
+  ])('finds a planted mistake: %s', async (_, mistaken) => {
+    const home = join(base, 'home-mistaken');
+    const bodies = await makeSession(home, 1);
+    const log = readdirSync(join(home, id, 'ledger')).find((name) => name.endsWith('.log')) as string;
+    const file = join('ledger', log);
+    const bytes = readFileSync(join(home, id, file));
+    const lengths = Array.from({ length: bytes.length }, (__, cut) => bytes.length - 1 - cut);
+    const tried = async (wrong?: Mistaken): Promise<string> => {
+      for (const length of lengths.filter((_length, at) => at % 8 === 0)) {
+        const damage = { file, bytes: bytes.subarray(0, length), what: `cut to ${length} bytes` };
+        try {
+          await damaged(join(base, 'work-mistaken'), home, bodies, damage, wrong);
+        } catch (error) {
+          return String(error);
+        }
+      }
+      return 'nothing found';
+    };
+    expect(await tried()).toBe('nothing found');
+    expect(await tried(mistaken)).toMatch(/cut to \d+ bytes/);
+  });
 });
+
+/** The same ledgers without one of their members. */
+function without(ledgers: SessionLedgers, member: keyof SessionLedgers): SessionLedgers {
+  return new Proxy(ledgers, {
+    get: (target, name) => {
+      if (name === member) return undefined;
+      const own: unknown = Reflect.get(target, name, target);
+      return typeof own === 'function' ? (own.bind(target) as unknown) : own;
+    },
+  });
+}

@@ -39,42 +39,52 @@ async function attempt(base: string, strategy: string, nth: number): Promise<num
   }
 }
 
+/** Kills a restore at so many of its changes, recovers each, and says how often the old and the new tree was left. */
+async function killEverywhere(strategy: string): Promise<{ old: number; new: number }> {
+  const base = temporaryDirectory();
+  const root = join(base, 'root');
+  build(root);
+  const before = readTree(disk, root);
+  const changes = (await attempt(base, strategy, 0)) as number;
+  const after = readTree(disk, root);
+  const found = { old: 0, new: 0 };
+  const step = Math.max(1, changes / kills);
+  for (let at = 1; at <= changes; at += step) {
+    const nth = Math.round(at);
+    build(root);
+    expect(await attempt(base, strategy, nth)).toBe('killed');
+    const { action } = await recover(root, { isAlive: () => 'dead' });
+    const [outcome] = readOutcomes(root);
+    const tree = readTree(disk, root);
+    // Without an outcome nothing was begun, or everything is over.
+    const expected =
+      outcome === undefined ? (action === 'none' && nth > changes / 2 ? 'new' : 'old') : outcome.phase;
+    if (expected === 'new' || expected === 'committed') {
+      expect(tree, `killed before change ${nth}`).toEqual(after);
+      found.new += 1;
+    } else {
+      expect(tree, `killed before change ${nth}`).toEqual(before);
+      found.old += 1;
+    }
+    const source = new MemorySource();
+    await sweepScratch(root, { settled: () => true, scan: (path) => source.scan(path) });
+    expect(readTree(disk, root)).toEqual(tree);
+    expect(readdirSync(base)).toEqual(['root']);
+  }
+  return found;
+}
+
 for (const strategy of ['reconcile', 'swap']) {
   describe(`SIGKILL in ${strategy} on the real disk`, () => {
     it(`leaves old or new at ${kills} places`, { timeout: 3_600_000 }, async () => {
-      const base = temporaryDirectory();
-      const root = join(base, 'root');
-      build(root);
-      const before = readTree(disk, root);
-      const changes = (await attempt(base, strategy, 0)) as number;
-      const after = readTree(disk, root);
-      const found = { old: 0, new: 0 };
-      const step = Math.max(1, changes / kills);
-      for (let at = 1; at <= changes; at += step) {
-        const nth = Math.round(at);
-        build(root);
-        expect(await attempt(base, strategy, nth)).toBe('killed');
-        const { action } = await recover(root, { isAlive: () => 'dead' });
-        const [outcome] = readOutcomes(root);
-        const tree = readTree(disk, root);
-        // Without an outcome nothing was begun, or everything is over.
-        const expected =
-          outcome === undefined ? (action === 'none' && nth > changes / 2 ? 'new' : 'old') : outcome.phase;
-        if (expected === 'new' || expected === 'committed') {
-          expect(tree, `killed before change ${nth}`).toEqual(after);
-          found.new += 1;
-        } else {
-          expect(tree, `killed before change ${nth}`).toEqual(before);
-          found.old += 1;
-        }
-        const source = new MemorySource();
-        await sweepScratch(root, { settled: () => true, scan: (path) => source.scan(path) });
-        expect(readTree(disk, root)).toEqual(tree);
-        expect(readdirSync(base)).toEqual(['root']);
-      }
+      const found = await killEverywhere(strategy);
       countForCampaign('restores killed', found.old + found.new);
       expect(found.old).toBeGreaterThan(5);
       expect(found.new).toBeGreaterThan(0);
     });
   });
 }
+
+it('SIGKILL in a restore that notes nothing leaves neither tree, which is found', async () => {
+  await expect(killEverywhere('careless')).rejects.toThrow(/killed before change \d+/);
+});

@@ -48,8 +48,8 @@ function makePlace(mode: string): string {
 }
 
 /** Runs a worker until it ends or kills itself, and returns what it told. */
-async function work(place: string, mode: string, killAt: number): Promise<readonly Told[]> {
-  const child = spawn(process.execPath, [worker, place, mode, String(killAt)], {
+async function work(place: string, mode: string, killAt: number, mistake = ''): Promise<readonly Told[]> {
+  const child = spawn(process.execPath, [worker, place, mode, String(killAt), '', mistake], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const out: Buffer[] = [];
@@ -166,6 +166,21 @@ describe.each(['exclusive', 'per-session'] as const)('a killed process (%s)', (m
     }
     countForCampaign('sessions killed', Math.min(samples, points));
   });
+});
+
+it('a planted mistake is found by kills: a ledger that acknowledges before it writes', async () => {
+  const mistake = 'tardy ledger';
+  const points = (await work(makePlace('exclusive'), 'exclusive', 0, mistake)).at(-1)?.points ?? 0;
+  expect(points).toBeGreaterThan(60);
+  const found: string[] = [];
+  // From the middle on: something has been acknowledged by then.
+  for (let killAt = points >> 1; killAt <= points && found.length === 0; killAt += 1) {
+    const place = makePlace('exclusive');
+    const told = await work(place, 'exclusive', killAt, mistake);
+    await check(place, 'exclusive', told).catch((error: unknown) => found.push(String(error)));
+  }
+  expect(found).toHaveLength(1);
+  expect(found[0]).toMatch(/killed at/);
 });
 
 it('two processes and one exclusive root: the second learns who has it, and gets it when the first is killed', async () => {

@@ -2,7 +2,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import { memoryBlobs } from '@holdfast/blobs';
-import { nodeFileSystem } from '@holdfast/durable';
+import { type FileSystem, nodeFileSystem } from '@holdfast/durable';
+import { type FileSystemCall, ForwardingFileSystem } from '@holdfast/durable/testing';
 import { canonicalOrder, generateTree, writeTree } from '@holdfast/workspacestore/testing';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -26,30 +27,83 @@ function freshRoot(): string {
   return root;
 }
 
+/** Captures a generated tree, builds it again and captures that; on `fileSystem` instead of the disk for a mistake. */
+async function roundTrip(seed: number, fileSystem?: FileSystem): Promise<void> {
+  const nodes = canonicalOrder(generateTree(seed));
+  const root = freshRoot();
+  writeTree(nodeFileSystem(), root, nodes);
+  expect(walk(root)).toEqual(describeNodes(nodes));
+  await withStore(memoryBlobs(), { fileSystem }, async (store) => {
+    const { ref, stats } = await store.snapshot(root);
+    expect(stats.entries).toBe(nodes.length);
+    const copy = `${root}-copy`;
+    await store.materialize(ref, copy, { sync: seed % 4 === 0 });
+    expect(walk(copy)).toEqual(describeNodes(nodes));
+    expect((await store.snapshot(copy)).ref).toBe(ref);
+    // A destination that is equal already is a success that writes nothing.
+    expect((await store.materialize(ref, copy)).stats.bytesWritten).toBe(0);
+    remove(copy);
+  });
+  remove(root);
+}
+
+/** A disk on which some calls do something else. */
+class MistakenFileSystem extends ForwardingFileSystem {
+  readonly #instead: (call: FileSystemCall) => boolean;
+
+  /** @param skipped Calls that do nothing and say that they did. */
+  constructor(skipped: (call: FileSystemCall) => boolean) {
+    super(nodeFileSystem());
+    this.#instead = skipped;
+  }
+
+  protected around<T>(call: FileSystemCall, run: () => T): T {
+    return this.#instead(call) ? (undefined as T) : run();
+  }
+}
+
+/** A disk that names what it makes in another form of Unicode. */
+class NormalizingFileSystem extends MistakenFileSystem {
+  override createFile(
+    ...[dir, name, mode]: Parameters<FileSystem['createFile']>
+  ): ReturnType<FileSystem['createFile']> {
+    const text = Buffer.from(name).toString('utf8');
+    return super.createFile(dir, Buffer.from(text.normalize('NFD')), mode);
+  }
+}
+
+describe('a planted mistake', () => {
+  const mistakes: Readonly<Record<string, () => FileSystem>> = {
+    'modes are not set': () => new MistakenFileSystem(({ operation }) => operation.startsWith('chmod')),
+    'a file is made with one of its writes left out': () => {
+      let writes = 0;
+      return new MistakenFileSystem(({ operation }) => operation === 'write' && (writes += 1) % 5 === 0);
+    },
+    'names are written in another form of Unicode': () => new NormalizingFileSystem(() => false),
+  };
+
+  test('is not found where there is none', async () => {
+    for (let seed = 1; seed <= 5; seed += 1) await roundTrip(seed, new MistakenFileSystem(() => false));
+  });
+
+  test.each(Object.keys(mistakes))('is found by generated trees: %s', async (name) => {
+    const found: string[] = [];
+    for (let seed = 1; seed <= 40 && found.length === 0; seed += 1)
+      await roundTrip(seed, mistakes[name]?.()).catch((error: unknown) => found.push(String(error)));
+    expect(found).toHaveLength(1);
+  });
+});
+
 describe('snapshot, materialize, snapshot', () => {
   test(
     'keeps bytes, names and modes of generated trees, and the ref',
     async () => {
       await fc.assert(
-        fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), async (seed) => {
-          const nodes = canonicalOrder(generateTree(seed));
-          const root = freshRoot();
-          writeTree(nodeFileSystem(), root, nodes);
-          expect(walk(root)).toEqual(describeNodes(nodes));
-          await withStore(memoryBlobs(), {}, async (store) => {
-            const { ref, stats } = await store.snapshot(root);
-            expect(stats.entries).toBe(nodes.length);
-            const copy = `${root}-copy`;
-            await store.materialize(ref, copy, { sync: seed % 4 === 0 });
-            expect(walk(copy)).toEqual(describeNodes(nodes));
-            expect((await store.snapshot(copy)).ref).toBe(ref);
-            // A destination that is equal already is a success that writes nothing.
-            expect((await store.materialize(ref, copy)).stats.bytesWritten).toBe(0);
-            remove(copy);
-          });
-          remove(root);
-        }),
-        { numRuns: generated, ...seeded },
+        fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), async (seed) => await roundTrip(seed)),
+        {
+          numRuns: generated,
+          ...seeded,
+        },
       );
       countForCampaign('generated trees', generated);
     },

@@ -2,6 +2,7 @@ import { ManualClock, type SeededRandom, seededRandom } from '@holdfast/base/tes
 import { type Blobs, MemoryBlobStorage, memoryBlobs } from '@holdfast/blobs';
 import {
   Ledger,
+  type LedgerDriver,
   type LedgerRecord,
   MemoryLedgerDriver,
   MemorySessionStorage,
@@ -19,6 +20,8 @@ export interface WorldOptions {
   readonly notes?: boolean;
   readonly clock?: ManualClock;
   readonly seed?: number;
+  /** A mistake: what every ledger is opened on instead of the right driver. */
+  readonly mistaken?: ((driver: LedgerDriver) => LedgerDriver) | undefined;
 }
 
 /** Everything of a session store in memory, with faults, reopening and a look behind the scenes. */
@@ -33,8 +36,10 @@ export class World {
   /** Armed in the ledger that is opened next. */
   readonly nextFaults: LedgerFault[] = [];
   readonly #notes: boolean;
+  readonly #mistaken: (driver: LedgerDriver) => LedgerDriver;
 
   constructor(options: WorldOptions = {}) {
+    this.#mistaken = options.mistaken ?? ((driver) => driver);
     this.#notes = options.notes ?? true;
     this.clock = options.clock ?? new ManualClock();
     this.random = seededRandom(options.seed ?? 1);
@@ -48,7 +53,8 @@ export class World {
       open: async (id, options) => {
         await (await inner.open(id, options)).close();
         const storage = this.storage.sessions.get(id);
-        this.faults = new FaultLedgerDriver(new MemoryLedgerDriver(storage === undefined ? {} : { storage }));
+        const driver = new MemoryLedgerDriver(storage === undefined ? {} : { storage });
+        this.faults = new FaultLedgerDriver(this.#mistaken(driver));
         for (const fault of this.nextFaults.splice(0)) this.faults.arm(fault);
         return new Ledger(this.faults, { clock: this.clock });
       },
