@@ -70,7 +70,7 @@ describe('the table', () => {
     const planted = campaigns.flatMap(({ name, planted: own }) =>
       own.map(({ mistake }) => `- ${name}: ${mistake}`),
     );
-    expect(planted.length).toBeGreaterThanOrEqual(10);
+    expect(campaigns.filter((campaign) => campaign.planted.length === 0).map(({ name }) => name)).toEqual([]);
     const page = readFileSync(path.join(repositoryRoot, 'docs/reliability.md'), 'utf8').split('\n');
     expect(planted.filter((line) => !page.includes(line))).toEqual([]);
   });

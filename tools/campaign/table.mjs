@@ -106,7 +106,9 @@ export const campaigns = [
     weight: 2,
     limitSeconds: 600,
     onlyLong: true,
-    planted: [],
+    planted: [
+      { mistake: 'a restore that writes in place and notes nothing', test: `${restoreTests}/killed.test.ts` },
+    ],
   },
   {
     name: 'restore-races',
@@ -156,9 +158,11 @@ export const campaigns = [
     round: { HOLDFAST_KILLS: 25 },
     goal: { unit: 'sessions killed', count: 300 },
     weight: 3,
-    limitSeconds: 300,
+    limitSeconds: 900,
     onlyLong: true,
-    planted: [],
+    planted: [
+      { mistake: 'a ledger that acknowledges before it writes', test: 'packages/rig/test/processes.test.ts' },
+    ],
   },
   {
     name: 'lease-takeovers',
@@ -192,9 +196,14 @@ export const campaigns = [
     round: { HOLDFAST_LEDGER_TAKEOVERS: 300 },
     goal: { unit: 'take-overs of the file ledger', count: 3_000 },
     weight: 3,
-    limitSeconds: 600,
+    limitSeconds: 1_800,
     onlyLong: true,
-    planted: [],
+    planted: [
+      {
+        mistake: 'a ledger that appends wherever the end is',
+        test: 'examples/file-ledger/test/takeover.test.mjs',
+      },
+    ],
   },
   {
     name: 'postgres-takeovers',
@@ -253,8 +262,17 @@ export const campaigns = [
     round: { HOLDFAST_RUNS: 1_000 },
     goal: { unit: 'simulated journal histories', count: 10_000 },
     weight: 1,
-    limitSeconds: 300,
-    planted: [],
+    limitSeconds: 900,
+    planted: [
+      {
+        mistake: 'a ledger that appends wherever the end is',
+        test: 'packages/journal/test/journal-model.test.ts',
+      },
+      {
+        mistake: 'a ledger that acknowledges what it did not write',
+        test: 'packages/journal/test/journal-model.test.ts',
+      },
+    ],
   },
   {
     name: 'lease-histories',
@@ -265,8 +283,23 @@ export const campaigns = [
     round: { HOLDFAST_RUNS: 2_000 },
     goal: { unit: 'sequences of lease calls against a reference', count: 20_000 },
     weight: 1,
-    limitSeconds: 300,
-    planted: [],
+    limitSeconds: 900,
+    planted: [
+      { mistake: 'a leaser that keeps every view to itself', test: 'packages/lease/test/model.test.ts' },
+      { mistake: 'a leaser that counts epochs per view', test: 'packages/lease/test/model.test.ts' },
+      {
+        mistake: 'a leaser that forgets the counter when the last view is closed',
+        test: 'packages/lease/test/model.test.ts',
+      },
+      {
+        mistake: 'a leaser that frees the name, whoever has it, at every release',
+        test: 'packages/lease/test/model.test.ts',
+      },
+      {
+        mistake: 'a leaser that does not tell the holder that its time has run out',
+        test: 'packages/lease/test/model.test.ts',
+      },
+    ],
   },
   {
     name: 'generated-trees',
@@ -279,7 +312,17 @@ export const campaigns = [
     goal: { unit: 'generated trees', count: 20_000 },
     weight: 3,
     limitSeconds: 600,
-    planted: [],
+    planted: [
+      { mistake: 'modes are not set', test: 'packages/workspacestore/test/round-trip.test.ts' },
+      {
+        mistake: 'a file is made with one of its writes left out',
+        test: 'packages/workspacestore/test/round-trip.test.ts',
+      },
+      {
+        mistake: 'names are written in another form of Unicode',
+        test: 'packages/workspacestore/test/round-trip.test.ts',
+      },
+    ],
   },
   {
     name: 'collections',
@@ -314,6 +357,6 @@ export const campaigns = [
     weight: 2,
     limitSeconds: 1_800,
     onlyLong: true,
-    planted: [],
+    planted: [{ mistake: 'what was acknowledged is not noted', test: 'packages/level/test/damage.test.ts' }],
   },
 ];

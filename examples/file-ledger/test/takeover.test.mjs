@@ -66,7 +66,7 @@ async function fight(mistaken) {
 
   let running = Array.from({ length: 4 }, start);
   const finished = [];
-  const deadline = Date.now() + (wanted <= 60 ? 50_000 : Math.min(1_500_000, wanted * 1_000));
+  const deadline = Date.now() + Math.min(1_500_000, wanted * 5_000);
   while (counts.opened < wanted && Date.now() < deadline && failures.length === 0) {
     const at = Math.floor(Math.random() * running.length);
     const { child } = running[at];

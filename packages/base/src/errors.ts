@@ -147,3 +147,15 @@ export function quote(text: string): string {
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/**
+ * Text of any value, for a message. What comes from outside may have a `toString` that is no function or fails: an object
+ * parsed from JSON may, and `String` throws for it.
+ */
+export function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return typeof value === 'object' ? 'an object without text' : `a ${typeof value} without text`;
+  }
+}

@@ -14,6 +14,7 @@ export {
   isHoldfastError,
   type JsonValue,
   quote,
+  textOf,
 } from './errors.js';
 export { Hints, type HintWait } from './hints.js';
 export {

@@ -1,4 +1,4 @@
-import { HoldfastError, quote } from './errors.js';
+import { HoldfastError, quote, textOf } from './errors.js';
 
 /** Why a name was refused. */
 export type NameRule = 'type' | 'empty' | 'too-long' | 'empty-segment' | 'first-character' | 'character';
@@ -11,7 +11,7 @@ export class InvalidNameError extends HoldfastError {
   declare readonly rule: NameRule;
 
   constructor(name: unknown, rule: NameRule) {
-    const shown = typeof name === 'string' ? name : String(name);
+    const shown = textOf(name);
     super(
       `name ${quote(shown)} breaks rule ${rule}: names are 1 to 512 bytes, segments of [a-z0-9][a-z0-9_.-]* joined by "/"`,
       { fields: { invalidName: shown.slice(0, 600), rule }, effect: 'none' },

@@ -1,6 +1,14 @@
 import { inspect } from 'node:util';
 
-import { findCause, HoldfastError, InvalidNameError, isHoldfastError, quote } from '@holdfast/base';
+import {
+  findCause,
+  HoldfastError,
+  InvalidNameError,
+  isHoldfastError,
+  parseName,
+  quote,
+  textOf,
+} from '@holdfast/base';
 import { describe, expect, test, vi } from 'vitest';
 
 class LostError extends HoldfastError {
@@ -195,6 +203,39 @@ describe('findCause', () => {
     let error: Error = new LostError('deep', 9);
     for (let depth = 0; depth < 100_000; depth += 1) error = new Error('layer', { cause: error });
     expect(findCause(error, LostError)?.epoch).toBe(9);
+  });
+});
+
+describe('textOf', () => {
+  test('is what String makes of a value', () => {
+    expect(['a', 1, 10n, null, undefined, true, Symbol('s'), [1, 2], { a: 1 }].map(textOf)).toEqual([
+      'a',
+      '1',
+      '10',
+      'null',
+      'undefined',
+      'true',
+      'Symbol(s)',
+      '1,2',
+      '[object Object]',
+    ]);
+  });
+
+  test('never fails, whatever came from outside', () => {
+    const fails = (): never => {
+      throw new Error('no text');
+    };
+    const values = [
+      JSON.parse('{"toString":1,"valueOf":2}'),
+      Object.create(null),
+      { toString: fails },
+      [{ toString: 1 }],
+    ];
+    for (const value of values) {
+      expect(textOf(value)).toBe('an object without text');
+      expect(() => parseName(value)).toThrow(InvalidNameError);
+    }
+    expect(textOf(Object.assign(() => 0, { toString: 1, valueOf: 1 }))).toBe('a function without text');
   });
 });
 

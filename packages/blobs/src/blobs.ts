@@ -1,4 +1,4 @@
-import { parseName, parseNamePrefix, throwIfAborted } from '@holdfast/base';
+import { parseName, parseNamePrefix, textOf, throwIfAborted } from '@holdfast/base';
 
 import type {
   BlobContent,
@@ -62,7 +62,7 @@ export class Blobs implements AsyncDisposable {
   /** @throws BlobsUnsupportedError when the driver implements another version of the contract. */
   constructor(driver: BlobsDriver) {
     const declared: unknown = driver.contract;
-    if (declared !== contract) throw new BlobsUnsupportedError(`contract: ${contract}`, String(declared));
+    if (declared !== contract) throw new BlobsUnsupportedError(`contract: ${contract}`, textOf(declared));
     this.#driver = driver;
     this.supports = Object.freeze({ ...driver.supports });
   }
@@ -81,8 +81,8 @@ export class Blobs implements AsyncDisposable {
       const wanted = needs[need];
       if (wanted === undefined || this.supports[need] === wanted) continue;
       throw new BlobsUnsupportedError(
-        `${need}: ${String(wanted)}`,
-        `${need}: ${String(this.supports[need])}`,
+        `${need}: ${textOf(wanted)}`,
+        `${need}: ${textOf(this.supports[need])}`,
       );
     }
   }

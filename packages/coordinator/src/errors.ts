@@ -1,4 +1,4 @@
-import { HoldfastError, type JsonValue, quote } from '@holdfast/base';
+import { HoldfastError, type JsonValue, quote, textOf } from '@holdfast/base';
 
 /** Why a scope was refused. */
 export type ScopeRule = 'type' | 'empty' | 'relative' | 'unclean' | 'nul';
@@ -11,7 +11,7 @@ export class InvalidScopeError extends HoldfastError {
   declare readonly rule: ScopeRule;
 
   constructor(scope: unknown, rule: ScopeRule) {
-    const shown = typeof scope === 'string' ? scope.slice(0, 4096) : String(scope);
+    const shown = textOf(scope).slice(0, 4096);
     super(
       `scope ${quote(shown)} breaks rule ${rule}: pass an absolute clean path with its symlinks resolved`,
       { fields: { scope: shown, rule }, effect: 'none' },
@@ -37,7 +37,7 @@ export class InvalidRequestError extends HoldfastError {
   declare readonly operation: string;
 
   constructor(kind: RequestRule, operation: unknown, found: string) {
-    const shown = typeof operation === 'string' ? operation : String(operation);
+    const shown = textOf(operation);
     super(`permit request ${quote(shown)} was refused (${kind}): ${found}`, {
       fields: { kind, operation: shown },
       effect: 'none',

@@ -200,7 +200,9 @@ export function checkEvent(type: unknown, body: JsonValue): void {
  * Checks an event that was read. Types that this version does not know pass unchanged, as do unknown members.
  * @throws EventInvalidError naming the member and the rule.
  */
-export function checkStoredEvent(type: string, body: JsonValue): void {
+export function checkStoredEvent(type: unknown, body: JsonValue): void {
+  if (typeof type !== 'string')
+    throw new EventInvalidError(type, 'type-name', 'type', 'the type of an event is text');
   if (isCatalogueType(type)) throwProblem(type, catalogue[type](body, 'body'));
 }
 

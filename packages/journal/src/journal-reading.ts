@@ -1,4 +1,4 @@
-import { throwIfAborted } from '@holdfast/base';
+import { textOf, throwIfAborted } from '@holdfast/base';
 
 import { JournalCorruptError, LedgerClosedError } from './errors.js';
 import type { SessionEvent } from './event-input.js';
@@ -212,7 +212,7 @@ function eventOf(record: ResolvedRecord): SessionEvent {
 function checkFrom(from: number | undefined): number {
   if (from === undefined) return 1;
   if (!Number.isSafeInteger(from) || from < 1) {
-    throw new RangeError(`from must be a whole number of at least 1, found ${String(from)}`);
+    throw new RangeError(`from must be a whole number of at least 1, found ${textOf(from)}`);
   }
   return from;
 }

@@ -6,6 +6,7 @@ import {
   parseName,
   parseNamePrefix,
   systemClock,
+  textOf,
   throwIfAborted,
   uniformAbort,
   yieldToEventLoop,
@@ -71,7 +72,7 @@ export class Ledger implements AsyncDisposable {
   constructor(driver: LedgerDriver, options: LedgerOptions = {}) {
     if (driver.contract !== 'ledger/1') {
       throw new TypeError(
-        `this version speaks contract ledger/1, the driver speaks ${String(driver.contract)}`,
+        `this version speaks contract ledger/1, the driver speaks ${textOf(driver.contract)}`,
       );
     }
     if (!(driver.maxRecordBytes >= 1_048_576)) {
@@ -217,7 +218,7 @@ export class Ledger implements AsyncDisposable {
     );
     if (!Number.isSafeInteger(tip) || tip < 0) {
       throw new LedgerBackendError('tip', name, {
-        cause: new RangeError(`the driver reported tip ${String(tip)}`),
+        cause: new RangeError(`the driver reported tip ${textOf(tip)}`),
       });
     }
     return tip;
@@ -286,7 +287,7 @@ export class Ledger implements AsyncDisposable {
       if (record.seq !== next) {
         throw new JournalCorruptError(name, 'gap', {
           seq: next,
-          detail: `found record ${String(record.seq)}`,
+          detail: `found record ${textOf(record.seq)}`,
         });
       }
       yield { seq: record.seq, data: Uint8Array.from(record.data) };
@@ -358,7 +359,7 @@ export class Ledger implements AsyncDisposable {
 function checkSequence(what: string, value: number, least: number): number {
   if (!Number.isSafeInteger(value) || value < least) {
     throw new RangeError(
-      `${what} must be a whole number of at least ${String(least)}, found ${String(value)}`,
+      `${what} must be a whole number of at least ${String(least)}, found ${textOf(value)}`,
     );
   }
   return value;

@@ -1,4 +1,4 @@
-import { HoldfastError, type JsonValue, quote } from '@holdfast/base';
+import { HoldfastError, type JsonValue, quote, textOf } from '@holdfast/base';
 
 export interface SessionErrorOptions {
   readonly cause?: unknown;
@@ -136,7 +136,7 @@ export class EventInvalidError extends HoldfastError {
     detail: string,
     options: SessionErrorOptions = {},
   ) {
-    const type = String(eventType).slice(0, 200);
+    const type = textOf(eventType).slice(0, 200);
     super(`event ${quote(type)} is invalid at ${path} (${rule}): ${detail}`, {
       cause: options.cause,
       fields: { eventType: type, rule, path } satisfies Record<string, JsonValue>,

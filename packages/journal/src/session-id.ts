@@ -1,4 +1,4 @@
-import { HoldfastError, quote, type Random } from '@holdfast/base';
+import { HoldfastError, quote, type Random, textOf } from '@holdfast/base';
 
 /** A session id breaks the grammar; nothing was read or written. */
 export class InvalidSessionIdError extends HoldfastError {
@@ -7,7 +7,7 @@ export class InvalidSessionIdError extends HoldfastError {
   declare readonly sessionId: string;
 
   constructor(id: unknown) {
-    const shown = typeof id === 'string' ? id : String(id);
+    const shown = textOf(id);
     super(
       `session id ${quote(shown)} is not 8 to 64 characters of a-z, 0-9 and "-" that begin with a letter or digit`,
       { fields: { sessionId: shown.slice(0, 200) }, effect: 'none' },

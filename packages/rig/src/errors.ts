@@ -1,4 +1,4 @@
-import { HoldfastError, type JsonValue, quote } from '@holdfast/base';
+import { HoldfastError, type JsonValue, quote, textOf } from '@holdfast/base';
 import { ownerText } from '@holdfast/lease';
 
 export interface RigErrorOptions {
@@ -117,7 +117,7 @@ export class WorkspaceSeedError extends HoldfastError {
   declare readonly ref: string;
 
   constructor(kind: WorkspaceSeedErrorKind, ref: unknown, detail: string, options: RigErrorOptions = {}) {
-    const shown = typeof ref === 'string' ? ref.slice(0, 200) : String(ref);
+    const shown = textOf(ref).slice(0, 200);
     super(`seed ${quote(shown)} refused (${kind}): ${detail}`, {
       cause: options.cause,
       fields: { kind, ref: shown },

@@ -1,3 +1,5 @@
+import { textOf } from '@holdfast/base';
+
 /** What a tree may hold. The same numbers apply when it is captured, imported and materialized. */
 export interface Limits {
   /** Captured entries; default 1,048,576. */
@@ -37,7 +39,7 @@ export function completeLimits(limits: Partial<Limits> | undefined, base: Limits
     const value = limits?.[name];
     if (value === undefined) continue;
     if (typeof value !== 'number' || !(value >= 0)) {
-      throw new RangeError(`limit ${name}: expected a number of at least 0, found ${String(value)}`);
+      throw new RangeError(`limit ${name}: expected a number of at least 0, found ${textOf(value)}`);
     }
     complete[name] = value;
   }

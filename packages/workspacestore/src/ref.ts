@@ -1,4 +1,4 @@
-import { HoldfastError, quote } from '@holdfast/base';
+import { HoldfastError, quote, textOf } from '@holdfast/base';
 
 declare const refBrand: unique symbol;
 declare const contentKeyBrand: unique symbol;
@@ -20,7 +20,7 @@ export class InvalidRefError extends HoldfastError {
   declare readonly reason: RefRule;
 
   constructor(value: unknown, reason: RefRule) {
-    const shown = typeof value === 'string' ? value.slice(0, 200) : String(value);
+    const shown = textOf(value).slice(0, 200);
     super(`ref ${quote(shown)} breaks rule ${reason}: a ref is "v1:sha256:" and 64 lower-case hex digits`, {
       fields: { value: shown, reason },
       effect: 'none',

@@ -1,4 +1,4 @@
-import { brokenNameRule } from '@holdfast/base';
+import { brokenNameRule, textOf } from '@holdfast/base';
 
 import type { BlobEntry, BlobInfo, ByteRange } from '../driver.js';
 import { BlobsBackendError, type BlobsOperation } from '../errors.js';
@@ -9,7 +9,7 @@ export function checkRange(range: ByteRange | undefined): ByteRange | undefined 
   const { start, end } = range;
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start) {
     throw new RangeError(
-      `get: a range needs whole numbers 0 <= start <= end, not ${String(start)} to ${String(end)}`,
+      `get: a range needs whole numbers 0 <= start <= end, not ${textOf(start)} to ${textOf(end)}`,
     );
   }
   return Object.freeze({ start, end });
@@ -19,7 +19,7 @@ export function checkRange(range: ByteRange | undefined): ByteRange | undefined 
 export function checkInfo(operation: BlobsOperation, key: string, info: BlobInfo): BlobInfo {
   const { size, modified } = info;
   if (!Number.isSafeInteger(size) || size < 0 || !Number.isFinite(modified)) {
-    const cause = new TypeError(`the driver reported size ${String(size)} and time ${String(modified)}`);
+    const cause = new TypeError(`the driver reported size ${textOf(size)} and time ${textOf(modified)}`);
     throw new BlobsBackendError(operation, key, { cause });
   }
   return Object.freeze({ size, modified });

@@ -1,4 +1,4 @@
-import { abandonOnAbort, throwIfAborted } from '@holdfast/base';
+import { abandonOnAbort, textOf, throwIfAborted } from '@holdfast/base';
 
 import type { BlobSource, ReopenableSource } from '../driver.js';
 import { BlobSourceError } from '../errors.js';
@@ -37,7 +37,7 @@ function checkSource(source: unknown): asserts source is ReopenableSource {
     throw new TypeError('put: the source must be a Uint8Array or { size, open() }');
   }
   if (!Number.isSafeInteger(candidate.size) || (candidate.size as number) < 0) {
-    throw new TypeError(`put: the size of the source must be a whole number, not ${String(candidate.size)}`);
+    throw new TypeError(`put: the size of the source must be a whole number, not ${textOf(candidate.size)}`);
   }
 }
 

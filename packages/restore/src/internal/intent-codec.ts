@@ -5,6 +5,7 @@ import {
   fromHex,
   type JsonValue,
   sha256Hex,
+  textOf,
   toHex,
 } from '@holdfast/base';
 import { type ContentKey, type LiveSignature, tryParseRef } from '@holdfast/workspacestore';
@@ -71,7 +72,7 @@ export function decodeIntent(value: unknown): RestoreIntent {
   if (record['version'] !== intentVersion) {
     throw new RestoreIntentError(
       'unknown-version',
-      `version ${String(record['version'])}, this package knows 1`,
+      `version ${textOf(record['version'])}, this package knows 1`,
     );
   }
   const root = members(record['root']);

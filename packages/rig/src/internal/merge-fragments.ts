@@ -1,3 +1,4 @@
+import { textOf } from '@holdfast/base';
 import type { AnyLoop, AnyTool } from '@holdfast/session';
 
 import { RigDefinitionError, WorkspacePlacementError } from '../errors.js';
@@ -70,7 +71,7 @@ export function checkLoops(loops: readonly AnyLoop[], primers: readonly string[]
     if (typeof loop?.name !== 'string' || loop.name === '' || typeof loop.turn !== 'function') {
       throw new RigDefinitionError(
         'loop-invalid',
-        String(loop?.name),
+        textOf(loop?.name),
         'a loop has a name and a function "turn"',
       );
     }
@@ -101,7 +102,7 @@ function checkTools(loop: string, tools: readonly AnyTool[]): void {
     if (typeof tool?.name !== 'string' || tool.name === '' || typeof tool.bind !== 'function') {
       throw new RigDefinitionError(
         'tool-invalid',
-        `${loop}/${String(tool?.name)}`,
+        `${loop}/${textOf(tool?.name)}`,
         'a tool has a name and "bind"',
       );
     }

@@ -1,4 +1,5 @@
 import type { JsonValue } from '@holdfast/base';
+import { textOf } from '@holdfast/base';
 import type { SessionEvent } from '@holdfast/journal';
 import { WorkspaceRestoreError } from '@holdfast/restore';
 import type { Ref } from '@holdfast/workspacestore';
@@ -44,7 +45,7 @@ export function controlHandler(runtime: SessionRuntime): ControlHandler {
     restore: async ({ ref, options }, signal) =>
       await controller.restoreWorkspace(ref as Ref, { ...restoreOptions(options), signal }),
     rewind: async ({ point, options }, signal) =>
-      await controller.rewindTo(String(point), { ...restoreOptions(options), signal }),
+      await controller.rewindTo(textOf(point), { ...restoreOptions(options), signal }),
     undo: async ({ options }, signal) => await controller.undo({ ...restoreOptions(options), signal }),
     interrupt: async ({ reason }, signal) => {
       await controller.interrupt({ reason: typeof reason === 'string' ? reason : undefined, signal });

@@ -1,5 +1,5 @@
 import type { JsonValue, Random } from '@holdfast/base';
-import { randomHex } from '@holdfast/base';
+import { randomHex, textOf } from '@holdfast/base';
 import type { FaultLatch } from '../fault.js';
 import type { LoopState } from '../lifecycle.js';
 import type { AnyLoop, Submission, TurnContext, TurnOutcome } from '../loop.js';
@@ -266,5 +266,5 @@ function interruptedBy(signal: AbortSignal, error: unknown): boolean {
 }
 
 function reasonText(signal: AbortSignal): string {
-  return signal.reason instanceof Error ? signal.reason.message : String(signal.reason);
+  return signal.reason instanceof Error ? signal.reason.message : textOf(signal.reason);
 }

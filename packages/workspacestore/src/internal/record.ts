@@ -1,3 +1,4 @@
+import { textOf } from '@holdfast/base';
 import { UnsupportedFormatError } from '../errors.js';
 import { type Ref, tryParseRef } from '../ref.js';
 import { FormatFault } from './byte-reader.js';
@@ -163,7 +164,7 @@ export function decodeRecord(bytes: Uint8Array, where: string): SlotRecord {
     case 'closed':
       return { kind: 'closed', writer, slot, released: decodeReleased(json) };
     default:
-      throw new UnsupportedFormatError(`record kind ${String(json['kind'])}`, where);
+      throw new UnsupportedFormatError(`record kind ${textOf(json['kind'])}`, where);
   }
 }
 

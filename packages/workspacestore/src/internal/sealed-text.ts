@@ -1,4 +1,4 @@
-import { sha256Hex } from '@holdfast/base';
+import { sha256Hex, textOf } from '@holdfast/base';
 
 import { UnsupportedFormatError } from '../errors.js';
 import { FormatFault } from './byte-reader.js';
@@ -42,6 +42,6 @@ export function openSealedJson(bytes: Uint8Array, format: string, where: string)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new FormatFault('no JSON object');
   const record = value as Record<string, unknown>;
-  if (record['format'] !== format) throw new UnsupportedFormatError(String(record['format']), where);
+  if (record['format'] !== format) throw new UnsupportedFormatError(textOf(record['format']), where);
   return record;
 }
