@@ -13,6 +13,11 @@ export interface EnsureDirectoryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface EnsureChildOptions extends EnsureDirectoryOptions {
+  /** `false`: the caller syncs the parent before anything relies on the child. Default `true`. */
+  readonly sync?: boolean | undefined;
+}
+
 /**
  * Opens the directory at an absolute path, making it and its missing parents durably. Symlinks in the part that exists
  * are resolved once, at the beginning; nothing that is made here goes through one. The caller closes the result.
@@ -63,12 +68,13 @@ function* ensureSteps(
 
 /**
  * Opens a child directory, making it durably when it is missing; the caller closes the result. The parent is synced in
- * any case, since whoever made the child may have died before doing so: remember the outcome where this is called often.
+ * any case, since whoever made the child may have died before doing so: remember the outcome where this is called often, or
+ * leave the sync to a later one with `sync: false`.
  */
 export async function ensureChildDirectory(
   parent: Dir,
   name: EntryName,
-  options: EnsureDirectoryOptions = {},
+  options: EnsureChildOptions = {},
 ): Promise<Dir> {
   return await runSteps(childSteps(parent, entryNameBytes(name), options));
 }
@@ -77,16 +83,16 @@ export async function ensureChildDirectory(
 export function ensureChildDirectorySync(
   parent: Dir,
   name: EntryName,
-  options: EnsureDirectoryOptions = {},
+  options: EnsureChildOptions = {},
 ): Dir {
   return runStepsSync(childSteps(parent, entryNameBytes(name), options));
 }
 
 // 1. Make it. 2. Sync the parent. 3. Open it.
-function* childSteps(parent: Dir, name: Uint8Array, options: EnsureDirectoryOptions): Steps<Dir> {
+function* childSteps(parent: Dir, name: Uint8Array, options: EnsureChildOptions): Steps<Dir> {
   throwIfAborted(options.signal);
   makeDirectory(parent, name, options.mode ?? 0o700);
-  yield* syncStep([parent]);
+  if (options.sync !== false) yield* syncStep([parent]);
   return parent.openDir(name);
 }
 

@@ -14,6 +14,8 @@ export interface RemoveTreeOptions extends OperationOptions {
    * deletion, and what is left stands under a temporary name for `sweepTemporaries`.
    */
   readonly signal?: AbortSignal | undefined;
+  /** `name`: a crash may bring back a part of the tree, under the temporary name that a sweep removes. Default `all`. */
+  readonly sync?: 'all' | 'name' | undefined;
 }
 
 /**
@@ -60,7 +62,7 @@ function* removeSteps(parent: Dir, name: Uint8Array, options: RemoveTreeOptions)
     yield* syncStep([parent]);
     if (!removed) return false;
     yield* deleteSteps(parent, trash, options.signal);
-    yield* syncStep([parent]);
+    if (options.sync !== 'name') yield* syncStep([parent]);
   } catch (error) {
     if (options.signal?.aborted === true && error === options.signal.reason) throw error;
     throw new OutcomeUncertainError('remove-tree', name, { cause: error });

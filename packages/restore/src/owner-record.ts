@@ -33,6 +33,7 @@ export async function writeOwner(
   using scratch = await ScratchDirectory.ensure(place, options.scratch ?? 'sibling');
   using session = await scratch.ensureSession(checkSession(record.session));
   const value: JsonValue = { ...record, root: { ...identityOf(place.presentRoot) } };
+  await scratch.syncNames();
   await replaceFile(session.dir, ownerName, encodeRecord(value), { mode: 0o600 });
 }
 

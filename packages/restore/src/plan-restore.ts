@@ -20,7 +20,7 @@ export interface PlanDetail {
   readonly listed: readonly Uint8Array[] | undefined;
   /** Plans again from the same trees. */
   replan(options: PlanOptions): RestorePlan;
-  changedSince(sinceNs: bigint): readonly LiveEntry[];
+  changedSince(sinceNs: bigint, most?: number): readonly LiveEntry[];
 }
 
 // What is shown stays plain JSON; the exact bytes and signatures travel with the object, not in it.
@@ -72,9 +72,11 @@ function planTrees(compared: Compared, options: PlanOptions): RestorePlan {
   return plan;
 }
 
-function changesOf(live: LiveTree): (sinceNs: bigint) => readonly LiveEntry[] {
-  return (sinceNs) =>
-    live.entries.filter(({ signature }) => signature.ctimeNs >= sinceNs || signature.mtimeNs >= sinceNs);
+function changesOf(live: LiveTree): PlanDetail['changedSince'] {
+  return (sinceNs, most) =>
+    live.entries
+      .filter(({ signature }) => signature.ctimeNs >= sinceNs || signature.mtimeNs >= sinceNs)
+      .slice(0, most);
 }
 
 /** The bytes and signatures behind a plan; `undefined` for an object that did not come from `planRestore`. */

@@ -41,9 +41,7 @@ export function reconcile(options: ReconcileOptions = {}): RestoreStrategy {
 }
 
 // 1. Make the directories of staged content and of undo copies.
-// 2. Fetch, verify and sync what the plan writes.
-// 3. Sync `work`, for the directory of undo copies. Names of staged content need no sync: after a crash nothing is put into
-//    the root any more, and what already is there is recognised by its content.
+// 2. Fetch and verify what the plan writes. `secure` makes it durable together with the undo copies.
 async function stage(context: PreparationContext): Promise<void> {
   context.work.mkdir(stageName);
   context.work.mkdir(undoName);
@@ -51,7 +49,7 @@ async function stage(context: PreparationContext): Promise<void> {
   await stageFiles(context.operations, ({ number }) => ({ dir: staged, name: String(number) }), {
     source: context.source,
     signal: context.signal,
-    wholeSync: context.wholeSync,
+    sync: 'later',
     pause: () => context.pause(),
     modesUnsupported: () => {
       context.note({
@@ -60,7 +58,6 @@ async function stage(context: PreparationContext): Promise<void> {
       });
     },
   });
-  await context.work.syncLater();
 }
 
 function openRootOf(context: StrategyContext): NonNullable<StrategyContext['root']> {

@@ -188,7 +188,8 @@ export function isOwnDirectory(stat: Stat | undefined): boolean {
 }
 
 /**
- * Opens a root's scratch directory, making it durably, after looking that it can serve: same mount, writable, private.
+ * Opens a root's scratch directory, making it, after looking that it can serve: same mount, writable, private. Its name is the
+ * caller's to sync.
  * @throws ScratchUnavailableError saying why it cannot.
  */
 export async function ensureScratch(place: RootPlace, placement: ScratchPlacement): Promise<Dir> {
@@ -196,7 +197,10 @@ export async function ensureScratch(place: RootPlace, placement: ScratchPlacemen
   const [dir, name] = scratchAt(place, placement);
   let scratch: Dir;
   try {
-    scratch = await ensureChildDirectory(dir ?? place.presentRoot, name, { mode: 0o700 });
+    scratch = await ensureChildDirectory(dir ?? place.presentRoot, name, {
+      mode: 0o700,
+      sync: false,
+    });
   } catch (error) {
     throw explainScratch(place, error);
   }

@@ -44,8 +44,8 @@ export interface PreparationContext extends StrategyContext {
   /** The whole trees, unless the strategy is `selective`: then what is equal and below equal directories is left out. */
   readonly live: LiveTree;
   readonly target: Tree;
-  /** Live entries, all of them considered, that changed at this time (nanoseconds since 1970) or later. */
-  changedSince(sinceNs: bigint): readonly LiveEntry[];
+  /** Live entries, all of them considered, that changed at this time (nanoseconds since 1970) or later; the first `most`, default all. */
+  changedSince(sinceNs: bigint, most?: number): readonly LiveEntry[];
   readonly source: RestoreSource;
   readonly onConflict: OnConflict;
   /** Aborts the preparation; later steps are not cancelled. `pause` observes it too. */
@@ -91,10 +91,10 @@ export interface RestoreStrategy {
   readonly fallback: RestoreStrategy | undefined;
   /** Why this restore cannot be done this way, or `undefined`. Must change nothing that outlives it. */
   unavailable(context: PreparationContext): Promise<string | undefined>;
-  /** Must make everything new durable in scratch, verified, and must not change the root. Guaranteed: an intent is durable. */
+  /** Must build everything new in scratch, verified, and must not change the root. Guaranteed: an intent is durable. */
   stage(context: PreparationContext): Promise<void>;
   /**
-   * Must make every undo durable and must not change what the root shows. Returns what `commit` and `undo` need, as JSON;
+   * Must make every undo durable, and what `stage` built, and must not change what the root shows. Returns what `commit` and `undo` need, as JSON;
    * it is durable before `commit` runs.
    */
   secure(context: PreparationContext): Promise<JsonValue>;

@@ -82,8 +82,8 @@ async function stage(context: PreparationContext): Promise<void> {
 
 // 1. Sync what is so young in the old tree that nobody may have: as a backup it has to be whole.
 async function secure(context: PreparationContext): Promise<JsonValue> {
-  const young = recentlyKept({ ...context, operations: [] });
   const { wholeSync } = context;
+  const young = recentlyKept({ ...context, operations: [] }, wholeSync?.from);
   if (wholeSync !== undefined && young.length >= wholeSync.from) await wholeSync.sync();
   else {
     using walker = new RootWalker(context.root);

@@ -79,8 +79,8 @@ export interface ComparedTrees {
   readonly listed: readonly Uint8Array[];
   /** How many entries are equal on both sides and not listed. */
   readonly unlisted: number;
-  /** Live entries, listed or not, that changed at this time (nanoseconds since 1970) or later. */
-  changedSince(sinceNs: bigint): readonly LiveEntry[];
+  /** Live entries, listed or not, that changed at this time (nanoseconds since 1970) or later; the first `most`, default all. */
+  changedSince(sinceNs: bigint, most?: number): readonly LiveEntry[];
 }
 
 /** A scan of a live directory: like a capture, but nothing is stored. Canonical order. */

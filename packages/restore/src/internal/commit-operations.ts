@@ -11,6 +11,7 @@ import { isErrno, meansNoLinks, openIfThere, stageName } from './reconcile-names
 import { reservedName } from './reserved-name.js';
 import { RootWalker } from './root-walker.js';
 import { isUntouched } from './signature.js';
+import { QuickSyncs } from './sync-pool.js';
 import type { ReconcileState, SecuredNode } from './undo-record.js';
 
 // How far a commit came, for an undo in the same process: what was never applied needs nothing back, whatever somebody
@@ -208,12 +209,14 @@ export class OperationCommitter {
 
   async #finishDirectories(): Promise<void> {
     const deepestFirst = [...this.#touched].sort(([a], [b]) => depthOf(b) - depthOf(a) || compareKeys(a, b));
+    const syncs = new QuickSyncs(this.#context);
     for (const [key, mode] of deepestFirst) {
       const dir = this.#walker.directory(key);
       if (mode !== undefined) dir.chmod(mode);
-      if (!this.#atOnce) await dir.syncLater();
+      if (!this.#atOnce) await syncs.add(dir);
       await this.#context.pause();
     }
+    await syncs.finish();
     if (this.#atOnce) await this.#context.wholeSync?.sync();
   }
 

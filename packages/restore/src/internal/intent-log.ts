@@ -34,6 +34,8 @@ export class IntentLog implements Disposable {
   readonly intent: RestoreIntent;
   #phase: RestorePhase;
   #committing: CommittingRecord | undefined;
+  /** A phase that says no more than the one before it; written together with the next. */
+  #unwritten: Uint8Array = new Uint8Array(0);
   readonly #file: File;
   #end: number;
 
@@ -94,19 +96,32 @@ export class IntentLog implements Disposable {
     return this.#phase;
   }
 
+  /**
+   * Notes that the new content is there. To a recovery it means what `intended` means, so that it costs no write of its own.
+   */
+  notePrepared(): void {
+    this.#refuseUnlessNext('prepared');
+    this.#unwritten = encodeRecord(encodePhase('prepared', undefined));
+    this.#phase = 'prepared';
+  }
+
   /** Records the next phase durably. When this rejects, nobody can tell whether it is recorded. */
   async advance(phase: RestorePhase, committing?: CommittingRecord): Promise<void> {
-    if (!successors[this.#phase].includes(phase)) {
-      throw new TypeError(`advance: ${phase} cannot follow ${this.#phase}`);
-    }
-    const record = encodeRecord(encodePhase(phase, committing));
+    this.#refuseUnlessNext(phase);
+    const record = concatBytes([this.#unwritten, encodeRecord(encodePhase(phase, committing))]);
     const room = phase === 'committing' ? reservedBytes : 0;
     // Zeros up to the old end wipe what a torn append may have left there.
     const zeros = Math.max(room, this.#file.stat().size - this.#end - record.length, 0);
     await appendDurably(this.#file, concatBytes([record, new Uint8Array(zeros)]), { position: this.#end });
     this.#end += record.length;
+    this.#unwritten = new Uint8Array(0);
     this.#phase = phase;
     this.#committing = committing ?? this.#committing;
+  }
+
+  #refuseUnlessNext(phase: RestorePhase): void {
+    if (successors[this.#phase].includes(phase)) return;
+    throw new TypeError(`advance: ${phase} cannot follow ${this.#phase}`);
   }
 
   close(): void {
@@ -123,7 +138,7 @@ export async function rewriteIntent(dir: Dir, history: IntentHistory): Promise<I
   const log = await IntentLog.create(dir, history.intent);
   try {
     if (history.phase === 'intended') return log;
-    await log.advance('prepared');
+    log.notePrepared();
     if (history.committing !== undefined) await log.advance('committing', history.committing);
     return log;
   } catch (error) {

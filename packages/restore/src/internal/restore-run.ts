@@ -30,9 +30,9 @@ import { verifyTouched } from './verify-result.js';
  * 1. Make scratch and see that it can serve; choose the strategy; read back what will be destroyed. Only scratch is
  *    written.
  * 2. Append `restore-started` to the journal.
- * 3. Write the intent.
- * 4. Stage; record `prepared`.
- * 5. Secure; record `committing`; ask for health. Until here a cancellation is observed.
+ * 3. Write the intent; sync the names that lead to it.
+ * 4. Stage.
+ * 5. Secure; record `prepared` and `committing`; ask for health. Until here a cancellation is observed.
  * 6. Change the root; read it back; record `committed`. From here on the tree is the new one, whatever happens.
  * 7. Append the event.
  * 8. Remove scratch.
@@ -51,7 +51,7 @@ export async function runRestore(run: RunState): Promise<RestoreReceipt> {
     throw await ending.notStarted(error);
   }
   using work = made;
-  const log = await begin(session, intent, run, ending);
+  const log = await begin({ scratch, session }, intent, run, ending);
   try {
     await prepare(run, log, work, ending);
     await change(run, log, work, ending);
@@ -155,13 +155,21 @@ async function start(run: RunState): Promise<RestoreIntent> {
 }
 
 async function begin(
-  session: SessionScratch,
+  { scratch, session }: { readonly scratch: ScratchDirectory; readonly session: SessionScratch },
   intent: RestoreIntent,
   run: RunState,
   ending: RestoreEnding,
 ): Promise<IntentLog> {
   try {
-    return await IntentLog.create(session.dir, intent);
+    // Side by side: to most file systems that is one commit.
+    const [names, log] = await Promise.allSettled([
+      scratch.syncNames(),
+      IntentLog.create(session.dir, intent),
+    ]);
+    if (names.status === 'fulfilled' && log.status === 'fulfilled') return log.value;
+    if (log.status === 'rejected') throw log.reason;
+    log.value.close();
+    throw (names as PromiseRejectedResult).reason;
   } catch (error) {
     // Whether or not the intent is there, it says that nothing was touched.
     const failure = run.failure(error, 'materialize-failed', 'the intent could not be written');
@@ -176,7 +184,7 @@ async function prepare(run: RunState, log: IntentLog, work: Dir, ending: Restore
     const context = run.preparation(work);
     options.onStep?.('stage');
     await strategy.stage(context);
-    await log.advance('prepared');
+    log.notePrepared();
     kind = run.strategyFailure;
     options.onStep?.('secure');
     // What conflicts leave out is known only when everything was looked at.

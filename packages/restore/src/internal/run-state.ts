@@ -130,7 +130,7 @@ export class RunState {
       plan: this.plan,
       live: this.detail.live,
       target: this.detail.target,
-      changedSince: (sinceNs) => this.detail.changedSince(sinceNs),
+      changedSince: (sinceNs, most) => this.detail.changedSince(sinceNs, most),
       source: this.source,
       onConflict: this.options.onConflict ?? 'fail',
       signal,

@@ -8,9 +8,10 @@ import { contentKeyOf } from './content-key.js';
 import { findLocked } from './locked-directories.js';
 import { isWithin, parentKey, pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';
-import { isErrno, meansNoLinks, undoName } from './reconcile-names.js';
+import { isErrno, meansNoLinks, stageName, undoName } from './reconcile-names.js';
 import { RootWalker } from './root-walker.js';
 import { isRecent, isUntouched, signatureOf } from './signature.js';
+import { canBeOpened } from './stage-files.js';
 import { SyncPool } from './sync-pool.js';
 import { recentlyKept, syncKept } from './sync-recent.js';
 import type { ReconcileState, SecuredNode } from './undo-record.js';
@@ -48,8 +49,9 @@ export class UndoSecurer {
 
   // 1. Compare every path with what the plan found.
   // 2. Secure what will go: a second name of the inode, else its bytes; symlinks as text.
-  // 3. Sync what is so young that its bytes may still be in memory, of the copies and of what is kept; then the directory
-  //    of the copies.
+  // 3. Sync what was staged, and what is so young that its bytes may still be in memory, of the copies and of what is kept;
+  //    the directory of the copies, and its name. Names of staged content need no sync: after a crash nothing is put into the
+  //    root any more, and what already is there is recognised by its content.
   // 4. Note how each secured node looks now: linking moved its change time.
   async run(): Promise<ReconcileState> {
     const found: Found[] = [];
@@ -63,7 +65,7 @@ export class UndoSecurer {
       secured.push(await this.#secure(item));
       await this.#context.pause();
     }
-    await this.#syncYoung(secured);
+    await this.#syncAll(secured);
     const signed: SecuredNode[] = [];
     for (const [index, node] of secured.entries()) {
       signed.push(this.#sign(node, found[index] as Found));
@@ -174,27 +176,34 @@ export class UndoSecurer {
     return (await contentKeyOf(copy, () => this.#context.pause())).key;
   }
 
-  async #syncYoung(secured: readonly SecuredNode[]): Promise<void> {
+  async #syncAll(secured: readonly SecuredNode[]): Promise<void> {
+    const { wholeSync, work } = this.#context;
+    const staged = this.#stagedNumbers();
     const young = this.#youngCopies(secured);
-    const kept = recentlyKept(this.#context);
-    const { wholeSync } = this.#context;
-    if (wholeSync !== undefined && young.length + kept.length >= wholeSync.from) {
+    const mine = staged.length + young.length;
+    const kept = recentlyKept(this.#context, wholeSync === undefined ? undefined : wholeSync.from - mine);
+    if (wholeSync !== undefined && mine + kept.length >= wholeSync.from) {
       await wholeSync.sync();
       return;
     }
     const syncs = new SyncPool();
-    for (const number of young) {
-      try {
-        using copy = this.#undo.openFile(String(number));
-        await syncs.add(() => copy.syncLater());
-      } catch (error) {
-        // Unreadable for its owner: nobody can sync it, and nobody could have read it into a checkpoint either.
-        if (!isErrno(error, 'EACCES')) throw error;
-      }
+    try {
+      await syncs.add(() => work.syncLater());
+      using stage = work.openDir(stageName);
+      for (const number of staged) await syncAgain(syncs, stage, number);
+      for (const number of young) await syncAgain(syncs, this.#undo, number);
+    } finally {
+      await syncs.finish();
     }
-    await syncs.finish();
-    await this.#undo.syncLater();
     await syncKept(this.#context, this.#walker, kept);
+    await this.#undo.syncLater();
+  }
+
+  /** Files that staging left to be synced here. */
+  #stagedNumbers(): readonly number[] {
+    return this.#context.operations
+      .filter(({ action, after }) => action === 'put' && after?.kind === 'file' && canBeOpened(after.mode))
+      .map(({ number }) => number);
   }
 
   /** Copies that are second names of files somebody wrote a moment ago. */
@@ -216,6 +225,16 @@ export class UndoSecurer {
       throw this.#refusal(operation, 'it changed while its undo was secured');
     }
     return { ...node, signature: signatureOf(now) };
+  }
+}
+
+async function syncAgain(syncs: SyncPool, dir: Dir, number: number): Promise<void> {
+  try {
+    using file = dir.openFile(String(number));
+    await syncs.add(() => file.syncLater());
+  } catch (error) {
+    // Unreadable for its owner: nobody can sync it, and nobody could have read it into a checkpoint either.
+    if (!isErrno(error, 'EACCES')) throw error;
   }
 }
 

@@ -64,7 +64,7 @@ export class ScratchDirectory implements Disposable {
     return dir === undefined ? undefined : new ScratchDirectory(place, placement, dir);
   }
 
-  /** Makes it when there is none. @throws ScratchUnavailableError */
+  /** Makes it when there is none; `syncNames` makes that durable. @throws ScratchUnavailableError */
   static async ensure(place: RootPlace, placement: ScratchPlacement): Promise<ScratchDirectory> {
     return new ScratchDirectory(place, placement, await ensureScratch(place, placement));
   }
@@ -83,7 +83,17 @@ export class ScratchDirectory implements Disposable {
   }
 
   async ensureSession(name: string): Promise<SessionScratch> {
-    return new SessionScratch(name, this.dir, await ensureChildDirectory(this.dir, name, { mode: 0o700 }));
+    const dir = await ensureChildDirectory(this.dir, name, { mode: 0o700, sync: false });
+    return new SessionScratch(name, this.dir, dir);
+  }
+
+  /**
+   * Makes the names of the scratch and of what is directly in it durable, also those that somebody else made: who did may
+   * have died before this step.
+   */
+  async syncNames(): Promise<void> {
+    const outcomes = await Promise.allSettled([this.#holder.syncLater(), this.dir.syncLater()]);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   /** Moves what cannot be read aside. Returns its new name. */
@@ -150,10 +160,10 @@ export class SessionScratch implements Disposable {
     return this.dir.openDir(workName);
   }
 
-  /** Removes staged content and undo copies. The outcome must be durable. */
+  /** Removes staged content and undo copies. The outcome must be durable. What a crash brings back is left to a sweep. */
   async removeWork(restoreId: string): Promise<boolean> {
     if (this.dir.lstat(workName) === undefined) return false;
-    return await removeTree(this.dir, workName, { operation: restoreId });
+    return await removeTree(this.dir, workName, { operation: restoreId, sync: 'name' });
   }
 
   /** Removes a `work` directory that nothing was put into. */

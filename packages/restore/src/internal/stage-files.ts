@@ -1,5 +1,5 @@
 import { quote } from '@holdfast/base';
-import type { Dir, File, WholeSync } from '@holdfast/durable';
+import type { Dir, File } from '@holdfast/durable';
 import type { TreeEntry } from '@holdfast/workspacestore';
 
 import { WorkspaceRestoreError } from '../errors.js';
@@ -8,7 +8,7 @@ import type { RestoreSource } from '../source.js';
 import { ContentKeyHasher } from './content-key.js';
 import { pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';
-import { ManySyncs } from './sync-pool.js';
+import { SyncPool } from './sync-pool.js';
 
 /** Where a file is built: the directory and the name for it. */
 export type Placement = (operation: Operation) => { readonly dir: Dir; readonly name: Uint8Array | string };
@@ -16,7 +16,8 @@ export type Placement = (operation: Operation) => { readonly dir: Dir; readonly 
 export interface StageOptions {
   readonly source: RestoreSource;
   readonly signal: AbortSignal | undefined;
-  readonly wholeSync: WholeSync | undefined;
+  /** `later`: the caller syncs what it can open again, see {@link canBeOpened}. */
+  readonly sync: 'each' | 'later';
   pause(): Promise<void>;
   /** Told when a mode did not stick. */
   modesUnsupported(): void;
@@ -24,7 +25,7 @@ export interface StageOptions {
 
 /**
  * Fetches the content of `put` operations into fresh files: written, hashed against the content key, given its mode,
- * synced. The directories are the caller's to sync.
+ * synced if asked. The directories are the caller's to sync.
  * @throws WorkspaceRestoreError `materialize-failed` when a source delivers something else than the tree says.
  */
 export async function stageFiles(
@@ -40,7 +41,7 @@ export async function stageFiles(
     entries.push(entryOf(operation, operation.after));
   }
   if (entries.length === 0) return;
-  const syncs = new ManySyncs(entries.length, options.wholeSync);
+  const syncs = new SyncPool();
   try {
     await options.source.fetch(
       entries,
@@ -54,11 +55,10 @@ export async function stageFiles(
       { signal: options.signal },
     );
   } finally {
-    await syncs.drain();
+    await syncs.finish();
   }
   const [missing] = wanted.values();
   if (missing !== undefined) throw unexpected(missing, 'the source did not deliver its content');
-  await syncs.finish();
 }
 
 async function stageFile(
@@ -66,7 +66,7 @@ async function stageFile(
   place: ReturnType<Placement>,
   chunks: AsyncIterable<Uint8Array>,
   options: StageOptions,
-  syncs: ManySyncs,
+  syncs: SyncPool,
 ): Promise<void> {
   const after = operation.after as NodeState;
   using file = place.dir.createFile(place.name, 0o600);
@@ -81,7 +81,12 @@ async function stageFile(
   if (hasher.size !== after.size) throw unexpected(operation, `${hasher.size} of ${after.size} bytes came`);
   if (hasher.key() !== after.content) throw unexpected(operation, 'its bytes do not have its content key');
   setMode(file, after.mode, options);
-  await syncs.add(file);
+  if (options.sync === 'each' || !canBeOpened(after.mode)) await syncs.add(() => file.syncLater());
+}
+
+/** Whether the owner of a file with this mode can open it, to sync it. */
+export function canBeOpened(mode: number): boolean {
+  return (mode & 0o400) !== 0;
 }
 
 /** Sets a mode and looks whether it stuck. */

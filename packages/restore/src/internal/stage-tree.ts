@@ -1,5 +1,5 @@
 import { quote } from '@holdfast/base';
-import type { Dir, WholeSync } from '@holdfast/durable';
+import type { Dir } from '@holdfast/durable';
 import type { LiveEntry, TreeEntry } from '@holdfast/workspacestore';
 
 import { WorkspaceRestoreError } from '../errors.js';
@@ -48,7 +48,7 @@ export async function stageTree(context: PreparationContext, staging: Dir): Prom
   await stageFiles(fetched, ({ path }) => into.locate(pathKey(path)), {
     source: context.source,
     signal: context.signal,
-    wholeSync: syncs.atOnce ? later : undefined,
+    sync: syncs.atOnce ? 'later' : 'each',
     pause: () => context.pause(),
     modesUnsupported: () => {
       noteModes(context);
@@ -58,14 +58,6 @@ export async function stageTree(context: PreparationContext, staging: Dir): Prom
   // One sync for everything that was built.
   if (syncs.atOnce) await syncs.finish();
 }
-
-/** Leaves files to the sync that comes at the end. */
-const later: WholeSync = {
-  from: 0,
-  sync: async () => {
-    await Promise.resolve();
-  },
-};
 
 async function copyUnchanged(
   context: PreparationContext,

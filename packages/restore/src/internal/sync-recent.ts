@@ -1,4 +1,4 @@
-import type { Dir, File } from '@holdfast/durable';
+import type { Dir } from '@holdfast/durable';
 import type { LiveEntry } from '@holdfast/workspacestore';
 
 import { WorkspaceRestoreError } from '../errors.js';
@@ -7,17 +7,17 @@ import { baseKey, keyPath, parentKey, pathKey } from './path-key.js';
 import { isErrno } from './reconcile-names.js';
 import type { RootWalker } from './root-walker.js';
 import { recentSince } from './signature.js';
-import { SyncPool } from './sync-pool.js';
+import { QuickSyncs } from './sync-pool.js';
 
 /**
  * Entries that stay as they are but are so young that nobody may have synced them. The new tree is promised as a whole, so
- * they have to be durable too.
+ * they have to be durable too. All of them, or at least `many` when there are so many.
  */
-export function recentlyKept(context: PreparationContext): readonly LiveEntry[] {
-  const now = context.clock.now();
+export function recentlyKept(context: PreparationContext, many: number | undefined): readonly LiveEntry[] {
   const changing = new Set<string>();
   for (const { action, path } of context.operations) if (action !== 'chmod') changing.add(pathKey(path));
-  const recent = context.changedSince(recentSince(now));
+  const most = many === undefined ? undefined : many + changing.size;
+  const recent = context.changedSince(recentSince(context.clock.now()), most);
   return changing.size === 0 ? recent : recent.filter(({ path }) => !changing.has(pathKey(path)));
 }
 
@@ -28,7 +28,7 @@ export async function syncKept(
   kept: readonly LiveEntry[],
 ): Promise<void> {
   const directories = new Set<string>();
-  const syncs = new KeptSyncs(context);
+  const syncs = new QuickSyncs(context);
   try {
     for (const { path, kind } of kept) {
       await context.pause();
@@ -47,7 +47,7 @@ export async function syncKept(
   }
 }
 
-async function syncFile(walker: RootWalker, key: string, syncs: KeptSyncs): Promise<void> {
+async function syncFile(walker: RootWalker, key: string, syncs: QuickSyncs): Promise<void> {
   const dir = openKept(walker, parentKey(key));
   if (dir === undefined) return;
   const name = keyPath(baseKey(key));
@@ -66,38 +66,5 @@ function openKept(walker: RootWalker, key: string): Dir | undefined {
     if (isErrno(error, 'EACCES')) return undefined;
     if (WorkspaceRestoreError.is(error)) return undefined;
     throw error;
-  }
-}
-
-const quickMilliseconds = 0.5;
-const syncsUntilNextTry = 32;
-
-/**
- * Syncs many nodes of which most usually are on the disk already. Then a blocking call returns at once and costs a
- * twentieth of one that goes through another thread; as soon as one takes long the next ones go there, side by side.
- */
-class KeptSyncs {
-  readonly #context: PreparationContext;
-  readonly #pool = new SyncPool();
-  #later = 0;
-
-  constructor(context: PreparationContext) {
-    this.#context = context;
-  }
-
-  async add(node: Dir | File): Promise<void> {
-    if (this.#later > 0) {
-      this.#later -= 1;
-      await this.#pool.add(() => node.syncLater());
-      return;
-    }
-    const { clock } = this.#context;
-    const started = clock.monotonic();
-    node.sync();
-    if (clock.monotonic() - started > quickMilliseconds) this.#later = syncsUntilNextTry;
-  }
-
-  async finish(): Promise<void> {
-    await this.#pool.finish();
   }
 }

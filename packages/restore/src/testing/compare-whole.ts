@@ -36,10 +36,10 @@ export function compareWhole(live: LiveTree, target: Tree): ComparedTrees {
     target: { ...target, entries: target.entries.filter(isListed) },
     listed: [...listed].map((key) => Buffer.from(key, 'latin1')),
     unlisted: live.entries.filter((entry) => !isListed(entry)).length,
-    changedSince: (sinceNs) =>
-      live.entries.filter(
-        ({ signature }: LiveEntry) => signature.ctimeNs >= sinceNs || signature.mtimeNs >= sinceNs,
-      ),
+    changedSince: (sinceNs, most) =>
+      live.entries
+        .filter(({ signature }: LiveEntry) => signature.ctimeNs >= sinceNs || signature.mtimeNs >= sinceNs)
+        .slice(0, most),
   };
 }
 

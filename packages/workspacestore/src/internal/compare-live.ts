@@ -171,7 +171,7 @@ class Comparing {
       },
       listed: this.#listed,
       unlisted: this.#unlisted,
-      changedSince: (sinceNs) => changedSince(table, sinceNs),
+      changedSince: (sinceNs, most) => changedSince(table, sinceNs, most),
     };
   }
 }
@@ -194,23 +194,37 @@ function sumBelow(table: StatTable, directory: number): { entries: number; bytes
   return { entries, bytes };
 }
 
-/** Entries that changed at a time or later, in canonical order. */
-function changedSince(table: StatTable, sinceNs: bigint): LiveEntry[] {
+/** Entries that changed at a time or later, in canonical order; the first `most` of them. */
+function changedSince(table: StatTable, sinceNs: bigint, most = Number.POSITIVE_INFINITY): LiveEntry[] {
+  const isYoung = table.changeTest(sinceNs);
   const found: LiveEntry[] = [];
-  const open = [{ path: new Uint8Array(0), next: table.first(0), end: table.first(0) + table.count(0) }];
-  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+  const open: OpenRows[] = [{ row: 0, next: table.first(0), end: table.first(0) + table.count(0) }];
+  for (let top = open.at(-1); top !== undefined && found.length < most; top = open.at(-1)) {
     const row = top.next;
     if (row >= top.end) {
       open.pop();
       continue;
     }
     top.next += 1;
-    const isDirectory = table.kind(row) === 'directory';
-    const young = table.ctimeNs(row) >= sinceNs || table.mtimeNs(row) >= sinceNs;
-    if (!young && !isDirectory) continue;
-    const path = joinPath(top.path, table.name(row)).slice();
-    if (young) found.push(liveEntry(table, row, path));
-    if (isDirectory) open.push({ path, next: table.first(row), end: table.first(row) + table.count(row) });
+    if (isYoung(row))
+      found.push(liveEntry(table, row, joinPath(pathOf(table, open), table.name(row)).slice()));
+    if (table.kind(row) === 'directory') {
+      open.push({ row, next: table.first(row), end: table.first(row) + table.count(row) });
+    }
   }
   return found;
+}
+
+/** A directory whose rows are being looked at. Its path is made when somebody asks: few rows have anything to say. */
+interface OpenRows {
+  readonly row: number;
+  next: number;
+  readonly end: number;
+  path?: Uint8Array;
+}
+
+function pathOf(table: StatTable, open: readonly OpenRows[]): Uint8Array {
+  let path: Uint8Array = new Uint8Array(0);
+  for (const level of open.slice(1)) path = level.path ??= joinPath(path, table.name(level.row)).slice();
+  return path;
 }

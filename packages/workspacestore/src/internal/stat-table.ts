@@ -130,6 +130,22 @@ export class StatTable {
     return this.#columns.ctimeNs[row] as bigint;
   }
 
+  /**
+   * Tells of rows whether their nodes changed at a time (nanoseconds since 1970) or later. Most answers compare the upper
+   * halves of the times: reading a 64-bit column makes an object for every row.
+   */
+  changeTest(sinceNs: bigint): (row: number) => boolean {
+    const { mtimeNs, ctimeNs } = this.#columns;
+    const since = Number(sinceNs >> 32n);
+    const [mtimes, ctimes] = [upperHalves(mtimeNs), upperHalves(ctimeNs)];
+    return (row) => {
+      const at = 2 * row + upperHalf;
+      const latest = Math.max(ctimes[at] as number, mtimes[at] as number);
+      if (latest !== since) return latest > since;
+      return (ctimeNs[row] as bigint) >= sinceNs || (mtimeNs[row] as bigint) >= sinceNs;
+    };
+  }
+
   first(row: number): number {
     return this.#columns.first[row] as number;
   }
@@ -260,6 +276,13 @@ export class StatTable {
     }
     this.#columns = grown;
   }
+}
+
+/** Which half of a 64-bit number in memory is the upper one. */
+const upperHalf = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+
+function upperHalves(times: BigInt64Array): Int32Array {
+  return new Int32Array(times.buffer, times.byteOffset, times.length * 2);
 }
 
 /** Shared memory: a table goes to another thread and back without being copied. It is not changed any more by then. */
