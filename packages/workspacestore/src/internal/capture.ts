@@ -7,10 +7,11 @@ import { ByteWriter } from './byte-writer.js';
 import { CaptureLedger, isDenied, isMoved } from './capture-ledger.js';
 import type { Level } from './capture-level.js';
 import type { CaptureResult, CaptureRules, CaptureTotals, ObjectSink } from './capture-types.js';
-import { byteText, joinPath } from './entry-path.js';
+import { joinPath } from './entry-path.js';
 import { FileReader } from './file-reading.js';
 import { addObject } from './object-adding.js';
 import { emptyFileKey, emptyTreeKey } from './object-key.js';
+import { ReservedPaths } from './reserved-paths.js';
 import { racyFlag, StatTable } from './stat-table.js';
 import { writeTreeRow } from './tree-object.js';
 
@@ -28,6 +29,7 @@ const none = -1;
 export class Capture {
   readonly #fileSystem: FileSystem;
   readonly #rules: CaptureRules;
+  readonly #reserved: ReservedPaths;
   readonly #previous: StatTable;
   readonly #sink: ObjectSink;
   readonly #reader: FileReader;
@@ -46,6 +48,7 @@ export class Capture {
   ) {
     this.#fileSystem = fileSystem;
     this.#rules = rules;
+    this.#reserved = new ReservedPaths(rules.reserved);
     this.#previous = previous ?? new StatTable();
     this.#sink = sink;
     this.#reader = new FileReader(fileSystem, sink);
@@ -147,13 +150,10 @@ export class Capture {
 
   *#capture(level: Level, name: Uint8Array): Generator<void> {
     const old = this.#findOld(level, name);
-    if (this.#rules.reserved.size > 0) {
-      const path = joinPath(level.path, name);
-      if (this.#rules.reserved.has(byteText(path))) {
-        const stat = this.#fileSystem.lstat(level.dir, name);
-        this.#omit(level, name, 'reserved', stat, old);
-        return;
-      }
+    if (this.#reserved.has(level.path, name)) {
+      const stat = this.#fileSystem.lstat(level.dir, name);
+      this.#omit(level, name, 'reserved', stat, old);
+      return;
     }
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const look = yield* this.#look(level, name, old);
