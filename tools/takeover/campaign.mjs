@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { seededRandom } from '@holdfast/base/testing';
 import { memoryBlobs } from '@holdfast/blobs';
 import { SessionStore } from '@holdfast/journal';
 
@@ -20,14 +21,19 @@ import { SessionStore } from '@holdfast/journal';
  * @typedef {object} CampaignOptions
  * @property {string} engine File URL of the engine's module.
  * @property {number} takeovers How many to reach.
+ * @property {number} [seed] Who is stopped, killed and woken, and when; `HOLDFAST_SEED` or the time by default. The processes
+ *   race all the same: a seed repeats what was tried, not what came of it.
  * @property {number} [sessions] How many are taken over at the same time. Default 4.
  * @property {NodeJS.ProcessEnv} env For the writers, and for this process to open the engine.
  * @property {number} [patienceMs] Longest wait for one take-over. Default 60,000.
- * @property {() => Promise<void>} [disturb] Called again and again during the campaign, such as to kill the server.
+ * @property {(random: import('@holdfast/base/testing').SeededRandom) => Promise<void>} [disturb] Called again and again
+ *   during the campaign, such as to kill the server.
  */
 
 /**
  * @typedef {object} CampaignResult
+ * @property {number} seed
+ * @property {number} seconds
  * @property {number} takeovers Sessions opened after their owner was stopped or killed.
  * @property {number} stopped
  * @property {number} killed
@@ -57,17 +63,21 @@ export async function runTakeovers(options) {
     (_, at) => `session-${String(at).padStart(4, '0')}`,
   );
   for (const id of sessions) await (await store.create({ id })).close();
+  const seed = options.seed ?? Number(process.env['HOLDFAST_SEED'] ?? Date.now() % 1_000_000);
+  const began = performance.now();
 
   const counts = { takeovers: 0, stopped: 0, killed: 0, acknowledged: 0, fenced: 0, told: 0, records: 0 };
   /** @type {string[]} */
   const problems = [];
   let over = false;
   const disturbing = (async () => {
-    while (!over && options.disturb !== undefined) await options.disturb();
+    const random = seededRandom(seed);
+    while (!over && options.disturb !== undefined) await options.disturb(random);
   })().catch((/** @type {unknown} */ error) => problems.push(`disturbance: ${String(error)}`));
 
-  /** @param {string} session */
-  const fight = async (session) => {
+  /** @param {string} session @param {number} at */
+  const fight = async (session, at) => {
+    const random = seededRandom(seed + 1 + at);
     /** @type {{ id: string, seq: number, epoch: number }[]} */
     const acknowledged = [];
     /** @type {Promise<unknown>[]} */
@@ -82,7 +92,8 @@ export async function runTakeovers(options) {
     const start = () => {
       writers += 1;
       const manner = writers % 2 === 0 ? 'reckless' : 'careful';
-      const args = [script, options.engine, session, `${session}-w${writers}`, manner];
+      const draw = String(random.below(2 ** 32));
+      const args = [script, options.engine, session, `${session}-w${writers}`, manner, draw];
       const child = spawn(process.execPath, args, { stdio: 'pipe', env: options.env });
       /** @type {Writer} */
       const writer = { child };
@@ -129,9 +140,9 @@ export async function runTakeovers(options) {
     try {
       await opened(undefined);
       while (counts.takeovers < options.takeovers && problems.length === 0) {
-        await sleep(Math.random() * 60);
+        await sleep(random.next() * 60);
         const victim = /** @type {Writer} */ (owner);
-        const kill = Math.random() < 0.15;
+        const kill = random.next() < 0.15;
         victim.child.kill(kill ? 'SIGKILL' : 'SIGSTOP');
         if (kill) {
           running.delete(victim);
@@ -189,7 +200,8 @@ export async function runTakeovers(options) {
   }
   await store.close();
   await engine.close();
-  return { ...counts, problems: problems.slice(0, 20) };
+  const seconds = (performance.now() - began) / 1_000;
+  return { seed, seconds, ...counts, problems: problems.slice(0, 20) };
 }
 
 /**
@@ -214,7 +226,7 @@ export function describeCampaign(result) {
   return (
     `${result.takeovers} take-overs (${result.stopped} stopped, ${result.killed} killed): ${result.fenced} met the fence, ` +
     `${result.told} were told by the lease; ${result.acknowledged} acknowledged, ${result.records} records, ` +
-    `${result.problems.length} problems`
+    `${result.problems.length} problems, ${result.seconds.toFixed(0)} s, HOLDFAST_SEED=${result.seed}`
   );
 }
 

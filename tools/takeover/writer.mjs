@@ -1,12 +1,15 @@
 // One writer of a take-over campaign: opens its session whenever it can, appends until it is stopped, killed or shut out,
-// and again. Reports each acknowledged append. Arguments: module of the engine, session, name of the writer, "reckless".
+// and again. Reports each acknowledged append. Arguments: module of the engine, session, name of the writer, "reckless" or
+// "careful", seed of its pauses.
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { seededRandom } from '@holdfast/base/testing';
 import { memoryBlobs } from '@holdfast/blobs';
 import { AppendVerifyError, JournalFencedError, LedgerConflictError, SessionStore } from '@holdfast/journal';
 import { LeaseHeldError, LeaseLostError, Leaser } from '@holdfast/lease';
 
-const [engineModule = '', session = '', writer = '', manner = ''] = process.argv.slice(2);
+const [engineModule = '', session = '', writer = '', manner = '', seed = ''] = process.argv.slice(2);
+const random = seededRandom(Number(seed));
 /** @type {{ openEngine: () => Promise<import('./campaign.mjs').Engine> }} */
 const { openEngine } = await import(engineModule);
 const engine = await openEngine();
@@ -28,7 +31,7 @@ for (;;) {
   } catch (error) {
     // Somebody has it, or was faster, or the server is away: definite refusals, all of them.
     if (!isExpected(error)) throw error;
-    await sleep(20 + Math.random() * 40);
+    await sleep(20 + random.next() * 40);
     continue;
   }
   say({ opened: journal.epoch });
@@ -38,14 +41,14 @@ for (;;) {
       const id = `${writer}-${count}`;
       const { seq } = await journal.append({ type: 'note', id, body: { id } });
       say({ acknowledged: id, seq, epoch: journal.epoch });
-      if (Math.random() < 0.2) await sleep(Math.random() * 20);
+      if (random.next() < 0.2) await sleep(random.next() * 20);
     }
   } catch (error) {
     if (!isExpected(error)) throw error;
     say({ shutOut: codeOf(error), epoch: journal.epoch });
   }
   await journal.close().catch(() => undefined);
-  await sleep(Math.random() * 40);
+  await sleep(random.next() * 40);
 }
 
 /** @param {unknown} error */

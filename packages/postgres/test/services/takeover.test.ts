@@ -46,11 +46,11 @@ test(
       takeovers: Math.ceil(wantedTakeovers(60) / 5),
       sessions: 3,
       env: await environment(),
-      disturb: async () => {
-        await sleep(1_500 + Math.random() * 2_000);
+      disturb: async (random) => {
+        await sleep(1_500 + random.next() * 2_000);
         await controlService('postgres', 'kill');
         kills += 1;
-        await sleep(Math.random() * 500);
+        await sleep(random.next() * 500);
         await controlService('postgres', 'restart');
       },
     });
