@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 
 import { seededRandom } from '@holdfast/base/testing';
 import { memoryBlobs } from '@holdfast/blobs';
-import { SessionStore } from '@holdfast/journal';
+import { SessionExistsError, SessionStore } from '@holdfast/journal';
+import { LeaseHeldError, LeaseLostError } from '@holdfast/lease';
 
 /**
- * What a campaign needs of an engine, opened anew in each process. A module exports `openEngine()`; what it needs to know
+ * What a campaign needs of an engine, opened anew in each process. A module exports `openEngine(env)`; what it needs to know
  * comes from the environment.
  * @typedef {object} Engine
  * @property {import('@holdfast/journal').SessionLedgers} ledgers
@@ -25,7 +26,7 @@ import { SessionStore } from '@holdfast/journal';
  *   race all the same: a seed repeats what was tried, not what came of it.
  * @property {number} [sessions] How many are taken over at the same time. Default 4.
  * @property {NodeJS.ProcessEnv} env For the writers, and for this process to open the engine.
- * @property {number} [patienceMs] Longest wait for one take-over. Default 60,000.
+ * @property {number} [patienceMs] Longest wait for one take-over. Default 300,000: a busy machine is slow, not wrong.
  * @property {(random: import('@holdfast/base/testing').SeededRandom) => Promise<void>} [disturb] Called again and again
  *   during the campaign, such as to kill the server.
  */
@@ -55,14 +56,13 @@ const script = fileURLToPath(new URL('writer.mjs', import.meta.url));
  * @returns {Promise<CampaignResult>}
  */
 export async function runTakeovers(options) {
-  const { openEngine } = /** @type {{ openEngine: () => Promise<Engine> }} */ (await import(options.engine));
-  const engine = await openEngine();
+  const engine = await openEngineOf(options.engine, options.env);
   const store = await SessionStore.open({ ...engine, blobs: memoryBlobs() });
   const sessions = Array.from(
     { length: options.sessions ?? 4 },
     (_, at) => `session-${String(at).padStart(4, '0')}`,
   );
-  for (const id of sessions) await (await store.create({ id })).close();
+  for (const id of sessions) await create(store, id);
   const seed = options.seed ?? Number(process.env['HOLDFAST_SEED'] ?? Date.now() % 1_000_000);
   const began = performance.now();
 
@@ -88,7 +88,7 @@ export async function runTakeovers(options) {
     /** @type {(() => void) | undefined} */
     let noticed;
 
-    /** @typedef {{ child: import('node:child_process').ChildProcess }} Writer */
+    /** @typedef {{ child: import('node:child_process').ChildProcess, acknowledged: number }} Writer */
     const start = () => {
       writers += 1;
       const manner = writers % 2 === 0 ? 'reckless' : 'careful';
@@ -96,7 +96,7 @@ export async function runTakeovers(options) {
       const args = [script, options.engine, session, `${session}-w${writers}`, manner, draw];
       const child = spawn(process.execPath, args, { stdio: 'pipe', env: options.env });
       /** @type {Writer} */
-      const writer = { child };
+      const writer = { child, acknowledged: 0 };
       let complaint = '';
       child.stderr.on('data', (text) => {
         complaint += String(text);
@@ -104,8 +104,11 @@ export async function runTakeovers(options) {
       const reading = (async () => {
         for await (const line of createInterface({ input: child.stdout })) {
           const message = JSON.parse(line);
-          if (message.acknowledged !== undefined)
+          if (message.acknowledged !== undefined) {
             acknowledged.push({ id: message.acknowledged, seq: message.seq, epoch: message.epoch });
+            writer.acknowledged += 1;
+            noticed?.();
+          }
           if (message.shutOut === 'JOURNAL_FENCED') counts.fenced += 1;
           if (message.shutOut === 'LEASE_LOST') counts.told += 1;
           if (message.opened !== undefined) {
@@ -122,26 +125,31 @@ export async function runTakeovers(options) {
       return writer;
     };
 
-    /** @param {Writer | undefined} other Whom it must not be. */
-    const opened = async (other) => {
-      const deadline = Date.now() + (options.patienceMs ?? 60_000);
-      while (owner === undefined || owner === other) {
-        if (Date.now() > deadline) throw new Error(`nobody took ${session} over`);
-        await Promise.race([
-          sleep(500),
-          new Promise((resolve) => {
-            noticed = () => resolve(undefined);
-          }),
-        ]);
+    /** @param {() => boolean} reached @param {string} otherwise What is wrong when it is not reached. */
+    const until = async (reached, otherwise) => {
+      // Counted in pauses of this process: when the whole machine stands still, nobody is late.
+      let pauses = (options.patienceMs ?? 300_000) / 500;
+      while (!reached()) {
+        if (pauses <= 0) throw new Error(`${session}: ${otherwise}`);
+        const news = new Promise((resolve) => {
+          noticed = () => resolve(true);
+        });
+        if ((await Promise.race([sleep(500), news])) !== true) pauses -= 1;
       }
     };
 
     const running = new Set([start(), start()]);
     try {
-      await opened(undefined);
+      await until(() => owner !== undefined, 'nobody opened it');
       while (counts.takeovers < options.takeovers && problems.length === 0) {
-        await sleep(random.next() * 60);
         const victim = /** @type {Writer} */ (owner);
+        // At any moment, but not always before its first append, however slow the machine is.
+        const appends = victim.acknowledged + random.below(4);
+        const pause = random.next() * 60;
+        await until(() => owner !== victim || victim.acknowledged >= appends, 'its owner appends nothing');
+        await sleep(pause);
+        // It lost its lease by itself.
+        if (owner !== victim) continue;
         const kill = random.next() < 0.15;
         victim.child.kill(kill ? 'SIGKILL' : 'SIGSTOP');
         if (kill) {
@@ -149,7 +157,7 @@ export async function runTakeovers(options) {
           running.add(start());
         }
         counts[kill ? 'killed' : 'stopped'] += 1;
-        await opened(victim);
+        await until(() => owner !== victim, 'nobody took it over');
         counts.takeovers += 1;
         // It goes on where it was, believing what it believed.
         if (!kill) victim.child.kill('SIGCONT');
@@ -202,6 +210,35 @@ export async function runTakeovers(options) {
   await engine.close();
   const seconds = (performance.now() - began) / 1_000;
   return { seed, seconds, ...counts, problems: problems.slice(0, 20) };
+}
+
+/**
+ * @param {string} module File URL.
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Engine>}
+ */
+export async function openEngineOf(module, env) {
+  /** @type {{ openEngine: (env: NodeJS.ProcessEnv) => Promise<Engine> }} */
+  const { openEngine } = await import(module);
+  return await openEngine(env);
+}
+
+/**
+ * A machine that stands still for a while loses the lease of a session that it makes, before anybody fights for it.
+ * @param {SessionStore} store
+ * @param {string} id
+ */
+async function create(store, id) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await (await store.create({ id })).close();
+      return;
+    } catch (error) {
+      if (SessionExistsError.is(error)) return;
+      if (tries === 40 || !(LeaseLostError.is(error) || LeaseHeldError.is(error))) throw error;
+      await sleep(250);
+    }
+  }
 }
 
 /**

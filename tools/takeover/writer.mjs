@@ -8,11 +8,11 @@ import { memoryBlobs } from '@holdfast/blobs';
 import { AppendVerifyError, JournalFencedError, LedgerConflictError, SessionStore } from '@holdfast/journal';
 import { LeaseHeldError, LeaseLostError, Leaser } from '@holdfast/lease';
 
+import { openEngineOf } from './campaign.mjs';
+
 const [engineModule = '', session = '', writer = '', manner = '', seed = ''] = process.argv.slice(2);
 const random = seededRandom(Number(seed));
-/** @type {{ openEngine: () => Promise<import('./campaign.mjs').Engine> }} */
-const { openEngine } = await import(engineModule);
-const engine = await openEngine();
+const engine = await openEngineOf(engineModule, process.env);
 const store = await SessionStore.open({
   ledgers: engine.ledgers,
   leaser: manner === 'reckless' ? reckless(engine.leaser) : engine.leaser,

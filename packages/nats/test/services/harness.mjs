@@ -1,18 +1,15 @@
 // How the contract suites reach a real NATS server: shared by the tests under vitest and under node:test.
 import { randomBytes } from 'node:crypto';
 
-import { yieldToEventLoop } from '@holdfast/base';
-import { ManualClock } from '@holdfast/base/testing';
 import { openNats } from '@holdfast/nats';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 
+import { serverLeaserHarness, serverLedgerHarness } from '../../../../tools/engines/harnesses.mjs';
+
 /** @typedef {import('@nats-io/nats-core').NatsConnection} NatsConnection */
-/** @typedef {import('@holdfast/journal').Ledger} Ledger */
-/** @typedef {import('@holdfast/lease').Leaser} Leaser */
-/** @typedef {import('@holdfast/journal/testing').LedgerHarness} LedgerHarness */
-/** @typedef {import('@holdfast/lease/testing').LeaserHarness} LeaserHarness */
+/** @typedef {import('../../../../tools/engines/harnesses.mjs').Wire} Wire */
 
 /** @returns {string} */
 export function natsUrl() {
@@ -30,6 +27,7 @@ export class World {
   #prefixes = [];
 
   constructor(url = natsUrl()) {
+    this.url = url;
     this.connection = connect({
       servers: url,
       reconnectTimeWait: 50,
@@ -59,52 +57,40 @@ export class World {
 }
 
 /**
- * A connection that counts what is under way, that can be cut off, and whose server can be made to lie.
- * @typedef {object} Wire
- * @property {boolean} cut
- * @property {number} underWay
- * @property {'landed' | 'not-landed' | undefined} lose The answer to the next append.
- * @property {((subject: string, data: any) => any) | undefined} lie Changes what the server answers.
- * @property {((subject: string, options: any, payload: any) => Promise<any> | undefined) | undefined} instead Answers in its place.
+ * How the server can be made to lie.
+ * @typedef {object} Lies
+ * @property {((subject: string, data: any) => any) | undefined} [lie] Changes what the server answers.
+ * @property {((subject: string, options: any, payload: any) => Promise<any> | undefined) | undefined} [instead] Answers in its place.
  */
 
 /**
  * @param {NatsConnection} connection
- * @returns {{ wire: Wire, connection: NatsConnection }}
+ * @param {Wire} wire
+ * @param {Lies} [lies]
+ * @returns {NatsConnection}
  */
-export function wired(connection) {
-  /** @type {Wire} */
-  const wire = { cut: false, underWay: 0, lose: undefined, lie: undefined, instead: undefined };
+function wired(connection, wire, { lie, instead } = {}) {
+  const failures = { refused: () => new TimeoutError(), lost: () => new TimeoutError() };
   /** @type {NatsConnection['request']} */
-  const request = async (subject, payload, options) => {
-    if (wire.cut) throw new TimeoutError();
-    const lose = subject.includes('.journal.') ? wire.lose : undefined;
-    if (lose !== undefined) wire.lose = undefined;
-    wire.underWay += 1;
-    try {
-      if (lose === 'not-landed') throw new TimeoutError();
-      const instead = wire.instead?.(subject, options, payload);
-      const answer =
-        instead === undefined ? await connection.request(subject, payload, options) : await instead;
-      if (lose === 'landed') throw new TimeoutError();
-      return wire.lie === undefined ? answer : wire.lie(subject, answer);
-    } finally {
-      wire.underWay -= 1;
-    }
-  };
-  const proxy = new Proxy(connection, {
+  const request = async (subject, payload, options) =>
+    await wire.pass(
+      async () => {
+        const other = instead?.(subject, options, payload);
+        const answer =
+          other === undefined ? await connection.request(subject, payload, options) : await other;
+        return lie === undefined ? answer : lie(subject, answer);
+      },
+      { append: subject.includes('.journal.'), ...failures },
+    );
+  const flush = async () => await wire.pass(async () => await connection.flush(), failures);
+  return new Proxy(connection, {
     get: (target, property) => {
       if (property === 'request') return request;
-      if (property === 'flush')
-        return async () => {
-          if (wire.cut) throw new TimeoutError();
-          await target.flush();
-        };
+      if (property === 'flush') return flush;
       const member = Reflect.get(target, property, target);
       return typeof member === 'function' ? member.bind(target) : member;
     },
   });
-  return { wire, connection: proxy };
 }
 
 const accepted = /** @type {const} */ ({ acknowledge: 'unsynced' });
@@ -113,7 +99,7 @@ const accepted = /** @type {const} */ ({ acknowledge: 'unsynced' });
  * Answers of the server with the bytes of one record changed, as damage on its disk would.
  * @param {string} name
  * @param {number} seq
- * @returns {NonNullable<Wire['lie']>}
+ * @returns {NonNullable<Lies['lie']>}
  */
 function damaged(name, seq) {
   return (subject, answer) => {
@@ -142,105 +128,102 @@ function damaged(name, seq) {
 
 /**
  * @param {World} world
- * @param {{ adapter?: string, instead?: Wire['instead'] }} [options]
- * @returns {LedgerHarness}
+ * @param {{ adapter?: string, instead?: Lies['instead'] }} [options]
  */
 export function natsLedgerHarness(world, options = {}) {
-  /** @type {WeakMap<Ledger, { prefix: string, wire: Wire }>} */
-  const opened = new WeakMap();
-  /** What is damaged is so for every view. @type {Map<string, NonNullable<Wire['lie']>>} */
+  /** What is damaged is so for every view. @type {Map<string, NonNullable<Lies['lie']>>} */
   const damage = new Map();
-  /** @param {string} prefix */
-  const open = async (prefix) => {
-    const { wire, connection } = wired(await world.connection);
-    const { ledger } = await openNats(connection, { ...accepted, prefix, requestMilliseconds: 15_000 });
-    wire.instead = options.instead;
-    wire.lie = (subject, answer) => damage.get(prefix)?.(subject, answer) ?? answer;
-    opened.set(ledger, { prefix, wire });
-    return ledger;
-  };
-  /** @param {Ledger} ledger */
-  const known = (ledger) => /** @type {{ prefix: string, wire: Wire }} */ (opened.get(ledger));
-  return {
+  return serverLedgerHarness({
     adapter: options.adapter ?? 'nats',
-    fresh: async () => await open(world.prefix()),
-    reopen: async (ledger) => await open(known(ledger).prefix),
-    crash: async (ledger) => await open(known(ledger).prefix),
-    corrupt: async (ledger, name, seq) => {
-      damage.set(known(ledger).prefix, damaged(name, seq));
+    place: () => world.prefix(),
+    open: async (prefix, wire) => {
+      const connection = wired(await world.connection, wire, {
+        instead: options.instead,
+        lie: (subject, answer) => damage.get(prefix)?.(subject, answer) ?? answer,
+      });
+      return (await openNats(connection, { ...accepted, prefix, requestMilliseconds: 15_000 })).ledger;
     },
-    loseReply: async (ledger, outcome) => {
-      known(ledger).wire.lose = outcome;
+    corrupt: (prefix, name, seq) => {
+      damage.set(prefix, damaged(name, seq));
     },
-  };
+  });
 }
 
-const ttl = 600_000;
+/**
+ * What the server does with a message whose time has run out.
+ * @param {World} world
+ * @param {string} prefix
+ * @param {string} [name]
+ */
+async function age(world, prefix, name) {
+  const filter = `${prefix}.lease.${name?.replaceAll('.', '=') ?? '*'}`;
+  await (await world.manager()).streams.purge(`${prefix}-leases`, { filter });
+}
 
 /**
- * Every view is a host with a clock of its own, which the suite moves; the server's ageing is done by hand.
  * @param {World} world
- * @param {{ adapter?: string, instead?: Wire['instead'] }} [options]
- * @returns {LeaserHarness}
+ * @param {{ adapter?: string, instead?: Lies['instead'] }} [options]
  */
 export function natsLeaserHarness(world, options = {}) {
-  /** @typedef {{ prefix: string, wire: Wire, clock: ManualClock, stopped: boolean }} View */
-  /** @type {Map<Leaser, View>} */
-  const views = new Map();
-  /** @param {string} prefix */
-  const open = async (prefix) => {
-    const clock = new ManualClock();
-    const { wire, connection } = wired(await world.connection);
-    const settings = { ...accepted, prefix, clock, ttlMilliseconds: ttl, requestMilliseconds: 15_000 };
-    const { leaser } = await openNats(connection, settings);
-    wire.instead = options.instead;
-    views.set(leaser, { prefix, wire, clock, stopped: false });
-    return leaser;
-  };
-  /** @param {Leaser} leaser */
-  const viewOf = (leaser) => /** @type {View} */ (views.get(leaser));
-  /** What the server does with a message whose time has run out. @param {string} prefix @param {string} [name] */
-  const age = async (prefix, name) => {
-    const filter = `${prefix}.lease.${name?.replaceAll('.', '=') ?? '*'}`;
-    await (await world.manager()).streams.purge(`${prefix}-leases`, { filter });
-  };
-  const settled = async () => {
-    while ([...views.values()].some((view) => view.wire.underWay > 0)) await yieldToEventLoop();
-  };
-  return {
+  const ttlMilliseconds = 600_000;
+  return serverLeaserHarness({
     adapter: options.adapter ?? 'nats',
-    fresh: async () => await open(world.prefix()),
-    reopen: async (leaser) => await open(viewOf(leaser).prefix),
-    expire: async (lease, leaser) => {
-      const { clock, wire, prefix } = viewOf(leaser);
-      await settled();
-      wire.cut = true;
-      await clock.advance(ttl);
-      await age(prefix, lease.name);
-      wire.cut = false;
+    ttlMilliseconds,
+    place: () => world.prefix(),
+    open: async (prefix, { wire, clock }) => {
+      const connection = wired(await world.connection, wire, { instead: options.instead });
+      const settings = { ...accepted, prefix, clock, ttlMilliseconds, requestMilliseconds: 15_000 };
+      return (await openNats(connection, settings)).leaser;
     },
-    suspend: async (lease, leaser) => {
-      await age(viewOf(leaser).prefix, lease.name);
+    age: async (prefix, name) => {
+      await age(world, prefix, name);
     },
-    crash: async (leaser) => {
-      const view = viewOf(leaser);
-      await settled();
-      view.stopped = true;
-      view.wire.cut = true;
-      await age(view.prefix);
-    },
-    outage: async (leaser) => {
-      const { wire } = viewOf(leaser);
-      wire.cut = true;
-      return () => {
-        wire.cut = false;
+  });
+}
+
+/** What the server, which lets everybody in, does not look at. */
+const pass = 'hunter2-Secret';
+
+/**
+ * @param {World} world
+ * @returns {import('../../../../tools/engines/engine-under-test.mjs').EngineUnderTest}
+ */
+export function natsUnderTest(world) {
+  const port = Number(new URL(world.url).port);
+  return {
+    service: 'nats',
+    port,
+    secrets: [pass],
+    // The least that a stream can be told.
+    shortestTtlMilliseconds: 1_000,
+    place: () => world.prefix(),
+    open: async (prefix, settings) => {
+      const connection = await connect({
+        servers: `nats://127.0.0.1:${settings.port ?? port}`,
+        user: 'me',
+        pass,
+        reconnectTimeWait: 20,
+        reconnectJitter: 0,
+        maxReconnectAttempts: -1,
+      });
+      const storage = await openNats(connection, {
+        ...accepted,
+        prefix,
+        ttlMilliseconds: settings.ttlMilliseconds,
+        requestMilliseconds: settings.answerMilliseconds,
+        pollMilliseconds: 20,
+      });
+      return {
+        ...storage,
+        close: async () => {
+          await storage.close().catch(() => undefined);
+          await connection.close();
+        },
       };
     },
-    advance: async (milliseconds) => {
-      // Imaginary time stands still while the real server is at work, or its answers would come too late.
-      await settled();
-      for (const view of views.values()) if (!view.stopped) await view.clock.advance(milliseconds);
-      await settled();
+    age: async (prefix) => {
+      await age(world, prefix);
     },
+    left: async (prefix) => (await (await world.manager()).streams.info(`${prefix}-journal`)).state.messages,
   };
 }

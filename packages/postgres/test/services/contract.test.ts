@@ -1,7 +1,8 @@
-import { prefixedLedgerHarness, secondViewLedgerHarness, testLedger } from '@holdfast/journal/testing';
-import { prefixedLeaserHarness, secondViewLeaserHarness, testLeaser } from '@holdfast/lease/testing';
+import { testLedger } from '@holdfast/journal/testing';
+import { testLeaser } from '@holdfast/lease/testing';
 import { afterAll, describe, it } from 'vitest';
 
+import { testLeaserViews, testLedgerViews } from '../../../../tools/engines/suites.mjs';
 import { postgresLeaserHarness, postgresLedgerHarness, World } from './harness.mjs';
 
 const world = new World();
@@ -9,24 +10,12 @@ afterAll(async () => {
   await world.close();
 });
 
-const pooled = world.transactionPooler();
-const ledger = postgresLedgerHarness(world);
-for (const harness of [
-  ledger,
-  prefixedLedgerHarness(ledger),
-  secondViewLedgerHarness(ledger),
+const pooled = { adapter: 'postgres, behind a pooler', client: world.transactionPooler() };
+testLedgerViews({ describe, it }, postgresLedgerHarness(world));
+testLedger(
+  { describe, it },
   postgresLedgerHarness(world, { adapter: 'postgres, told of appends', listen: true }),
-  postgresLedgerHarness(world, { adapter: 'postgres, behind a pooler', client: pooled }),
-]) {
-  testLedger({ describe, it }, harness);
-}
-
-const leaser = postgresLeaserHarness(world);
-for (const harness of [
-  leaser,
-  prefixedLeaserHarness(leaser),
-  secondViewLeaserHarness(leaser),
-  postgresLeaserHarness(world, { adapter: 'postgres, behind a pooler', client: pooled }),
-]) {
-  testLeaser({ describe, it }, harness);
-}
+);
+testLedger({ describe, it }, postgresLedgerHarness(world, pooled));
+testLeaserViews({ describe, it }, postgresLeaserHarness(world));
+testLeaser({ describe, it }, postgresLeaserHarness(world, pooled));

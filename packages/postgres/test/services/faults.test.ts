@@ -1,13 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findCause } from '@holdfast/base';
-import {
-  AppendVerifyError,
-  type Ledger,
-  LedgerAmbiguousError,
-  LedgerConflictError,
-  LedgerDeletedError,
-} from '@holdfast/journal';
 import { verifyLedger } from '@holdfast/journal/testing';
 import { LeaseHeldError, LeaserBackendError } from '@holdfast/lease';
 import { verifyLeaser } from '@holdfast/lease/testing';
@@ -21,9 +14,16 @@ import {
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 
-import { controlService } from '../../../../tools/services/control.mjs';
-import { openTcpProxy } from '../../../../tools/services/tcp-proxy.mjs';
-import { postgresLeaserHarness, postgresLedgerHarness, postgresUrl, World } from './harness.mjs';
+import { testLeaserFaults } from '../../../../tools/engines/leaser-faults.mjs';
+import { testLedgerFaults } from '../../../../tools/engines/ledger-faults.mjs';
+import { brokenClauses } from '../../../../tools/engines/suites.mjs';
+import {
+  postgresLeaserHarness,
+  postgresLedgerHarness,
+  postgresUnderTest,
+  postgresUrl,
+  World,
+} from './harness.mjs';
 
 const world = new World();
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -41,154 +41,11 @@ function poolAt(connectionString: string, options: pg.PoolConfig = {}): pg.Pool 
   return pool;
 }
 
-async function proxied(): Promise<{ url: string; proxy: Awaited<ReturnType<typeof openTcpProxy>> }> {
-  const url = new URL(postgresUrl());
-  const proxy = await openTcpProxy(Number(url.port));
-  cleanups.push(async () => await proxy.close());
-  url.port = String(proxy.port);
-  return { url: url.href, proxy };
-}
+const engine = postgresUnderTest(world);
+testLedgerFaults({ describe, it: test }, engine);
+testLeaserFaults({ describe, it: test }, engine);
 
-/** Appends `count` records that carry their number, through whatever happens; tells which were acknowledged. */
-async function appendThrough(
-  ledger: Ledger,
-  name: string,
-  count: number,
-  between: (at: number) => Promise<void>,
-) {
-  const acknowledged = new Map<number, number>();
-  let tip = 0;
-  let failures = 0;
-  for (let at = 1; at <= count; at += 1) {
-    await between(at);
-    const record = new TextEncoder().encode(`record ${at}`);
-    for (;;) {
-      try {
-        const result = await ledger.appendDefinite(name, tip, [record]);
-        acknowledged.set(at, result.tip);
-        tip = result.tip;
-        break;
-      } catch (error) {
-        failures += 1;
-        expect(failures).toBeLessThan(2_000);
-        const { retryable } = error as { retryable?: boolean };
-        // An unknown outcome may have landed, and then the next try meets our own record.
-        if (!AppendVerifyError.is(error) && !LedgerConflictError.is(error) && retryable !== true) throw error;
-        await sleep(20);
-        const now = await ledger.tip(name).catch(() => undefined);
-        if (now === tip + 1) {
-          acknowledged.set(at, now);
-          tip = now;
-          break;
-        }
-      }
-    }
-  }
-  return { acknowledged, failures };
-}
-
-async function expectExactlyOnce(ledger: Ledger, name: string, count: number): Promise<void> {
-  const found: string[] = [];
-  for await (const { data } of ledger.read(name)) found.push(new TextDecoder().decode(data));
-  expect(found).toEqual(Array.from({ length: count }, (_, at) => `record ${at + 1}`));
-}
-
-describe('the server and the wire', () => {
-  test('a server that is killed and comes back has everything that it acknowledged, once', async () => {
-    const schema = await world.schema();
-    const pool = poolAt(postgresUrl());
-    await using storage = await openPostgres(pool, { schema, statementMilliseconds: 3_000 });
-    let writing = true;
-    const killing = (async () => {
-      let kills = 0;
-      while (writing) {
-        await sleep(100 + Math.random() * 300);
-        await controlService('postgres', 'kill');
-        kills += 1;
-        await controlService('postgres', 'restart');
-      }
-      return kills;
-    })();
-    const { failures } = await appendThrough(storage.ledger, 'log', 400, async () => await sleep(5));
-    writing = false;
-    expect(await killing).toBeGreaterThan(1);
-    expect(failures).toBeGreaterThan(0);
-    await expectExactlyOnce(storage.ledger, 'log', 400);
-  });
-
-  test('connections that are cut before, while and after the server works', async () => {
-    const schema = await world.schema();
-    const { url, proxy } = await proxied();
-    await using storage = await openPostgres(poolAt(url), { schema, statementMilliseconds: 3_000 });
-    let faults = 0;
-    await appendThrough(storage.ledger, 'log', 200, async () => {
-      const dice = Math.random();
-      if (dice > 0.3) return;
-      faults += 1;
-      if (dice < 0.1) proxy.cutResponsesAfter(Math.floor(Math.random() * 60));
-      else if (dice < 0.2) proxy.cutRequestsAfter(Math.floor(Math.random() * 600));
-      else proxy.cut();
-    });
-    expect(faults).toBeGreaterThan(10);
-    await expectExactlyOnce(storage.ledger, 'log', 200);
-  });
-
-  test('a slow line is slow, and nothing else', async () => {
-    const schema = await world.schema();
-    const { url, proxy } = await proxied();
-    await using storage = await openPostgres(poolAt(url), { schema });
-    proxy.slow(200_000);
-    const large = new Uint8Array(100_000).fill(7);
-    await storage.ledger.append('log', 0, [large, large]);
-    const sizes: number[] = [];
-    for await (const { data } of storage.ledger.read('log')) sizes.push(data.length);
-    expect(sizes).toEqual([100_000, 100_000]);
-  });
-
-  test('an answer that never comes is an unknown outcome, and is settled when the line is back', async () => {
-    const schema = await world.schema();
-    const { url, proxy } = await proxied();
-    const pool = poolAt(url, { query_timeout: 400 });
-    await using storage = await openPostgres(pool, { schema, statementMilliseconds: 300 });
-    const record = [new TextEncoder().encode('record 1')];
-    await storage.ledger.tip('log');
-    proxy.silence(true);
-    const found = await storage.ledger.append('log', 0, record).catch((error: unknown) => error);
-    expect(LedgerAmbiguousError.is(found)).toBe(true);
-    expect(findCause(found, PostgresStatementError)).toMatchObject({ definite: false, retryable: true });
-    proxy.silence(false);
-    proxy.cut();
-    await sleep(500);
-    await storage.ledger.appendDefinite('log', 0, record).catch((error: unknown) => {
-      // The first one landed: then this very record is what stands there.
-      if (!LedgerConflictError.is(error)) throw error;
-    });
-    await expectExactlyOnce(storage.ledger, 'log', 1);
-  });
-
-  test('a holder that is cut off knows before others can get the name, by real clocks', async () => {
-    const schema = await world.schema();
-    const { url, proxy } = await proxied();
-    const options = { schema, ttlMilliseconds: 900, statementMilliseconds: 500, pollMilliseconds: 20 };
-    await using cut = await openPostgres(poolAt(url), options);
-    await using other = await openPostgres(world.pool, options);
-    const lease = await cut.leaser.acquire('name');
-    let lostAt = 0;
-    lease.signal.addEventListener('abort', () => {
-      lostAt = performance.now();
-    });
-    const waiting = other.leaser
-      .acquire('name', { wait: true })
-      .then((next) => ({ next, at: performance.now() }));
-    proxy.refuse(true);
-    const { next, at } = await waiting;
-    expect(next.epoch).toBeGreaterThan(lease.epoch);
-    expect(lostAt).toBeGreaterThan(0);
-    expect(lostAt).toBeLessThan(at);
-    expect(lease.signal.reason).toMatchObject({ kind: 'self-fenced' });
-    proxy.refuse(false);
-  });
-
+describe('notifications', () => {
   test('a holder that was overtaken hears it by the notification', async () => {
     const schema = await world.schema();
     const options = { schema, ttlMilliseconds: 600_000 };
@@ -293,48 +150,6 @@ describe('transactions of others', () => {
       postgresLedgerHarness(world, { adapter: 'postgres, serializable', client: strict }),
     );
     expect(report.cases.filter(({ failure }) => failure !== undefined)).toEqual([]);
-  });
-
-  test('appends that race deletions leave nothing behind', async () => {
-    const schema = await world.schema();
-    await using storage = await openPostgres(world.pool, { schema, pollMilliseconds: 5 });
-    const { ledger } = storage;
-    let appended = 0;
-    let deleting = true;
-    const deleter = (async () => {
-      while (deleting) await ledger.delete('log');
-    })();
-    await Promise.all(
-      [1, 2, 3].map(async () => {
-        for (let round = 0; round < 60; round += 1) {
-          const tip = await ledger.tip('log');
-          await ledger.append('log', tip, [Uint8Array.of(round), Uint8Array.of(round)]).then(
-            () => {
-              appended += 1;
-            },
-            (error: unknown) => {
-              if (!LedgerConflictError.is(error)) throw error;
-            },
-          );
-          try {
-            let expected = 1;
-            for await (const { seq } of ledger.read('log')) {
-              expect(seq).toBe(expected);
-              expected += 1;
-            }
-          } catch (error) {
-            if (!LedgerDeletedError.is(error)) throw error;
-          }
-        }
-      }),
-    );
-    deleting = false;
-    await deleter;
-    await ledger.delete('log');
-    expect(appended).toBeGreaterThan(10);
-    expect((await world.pool.query(`select count(*)::int as left from ${schema}.record`)).rows).toEqual([
-      { left: 0 },
-    ]);
   });
 });
 
@@ -452,9 +267,7 @@ describe('servers that lie are found by the suite', () => {
     'ledger: %s',
     async (adapter, [clauses, lie]) => {
       const harness = postgresLedgerHarness(world, { adapter, client: liar(lie) });
-      const report = await verifyLedger({ ...harness, limits: { caseMilliseconds: 3_000 } });
-      const failed = report.cases.filter(({ failure }) => failure !== undefined).map(({ clause }) => clause);
-      expect(failed).toEqual(expect.arrayContaining([...clauses]));
+      expect(await brokenClauses(verifyLedger, harness)).toEqual(expect.arrayContaining([...clauses]));
     },
     600_000,
   );
@@ -499,9 +312,7 @@ describe('servers that lie are found by the suite', () => {
     'leases: %s',
     async (adapter, [clauses, lie]) => {
       const harness = postgresLeaserHarness(world, { adapter, client: liar(lie) });
-      const report = await verifyLeaser({ ...harness, limits: { caseMilliseconds: 3_000 } });
-      const failed = report.cases.filter(({ failure }) => failure !== undefined).map(({ clause }) => clause);
-      expect(failed).toEqual(expect.arrayContaining([...clauses]));
+      expect(await brokenClauses(verifyLeaser, harness)).toEqual(expect.arrayContaining([...clauses]));
     },
     600_000,
   );

@@ -1,16 +1,13 @@
 // How the contract suites reach a real Postgres: shared by the tests under vitest and under node:test.
 import { randomBytes } from 'node:crypto';
 
-import { yieldToEventLoop } from '@holdfast/base';
-import { ManualClock } from '@holdfast/base/testing';
 import { migratePostgres, openPostgres } from '@holdfast/postgres';
 import pg from 'pg';
 
+import { serverLeaserHarness, serverLedgerHarness } from '../../../../tools/engines/harnesses.mjs';
+
 /** @typedef {import('@holdfast/postgres').PostgresQuery} PostgresQuery */
-/** @typedef {import('@holdfast/journal').Ledger} Ledger */
-/** @typedef {import('@holdfast/lease').Leaser} Leaser */
-/** @typedef {import('@holdfast/journal/testing').LedgerHarness} LedgerHarness */
-/** @typedef {import('@holdfast/lease/testing').LeaserHarness} LeaserHarness */
+/** @typedef {import('../../../../tools/engines/harnesses.mjs').Wire} Wire */
 
 /** @returns {string} */
 export function postgresUrl() {
@@ -93,76 +90,50 @@ export class World {
   }
 }
 
-/** A client that counts what is under way, and that can be cut off. */
-class Wire {
-  /** @type {PostgresQuery} */
-  #client;
-  cut = false;
-  underWay = 0;
-  /** @type {'landed' | 'not-landed' | undefined} */
-  lose;
-
-  /** @param {PostgresQuery} client */
-  constructor(client) {
-    this.#client = client;
-  }
-
-  /** @type {PostgresQuery['query']} */
-  async query(text, values) {
-    if (this.cut)
-      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' });
-    const lose = text.includes('as written') ? this.lose : undefined;
-    if (lose !== undefined) this.lose = undefined;
-    this.underWay += 1;
-    try {
-      if (lose === 'not-landed') throw lost();
-      const result = await this.#client.query(text, values);
-      if (lose === 'landed') throw lost();
-      return result;
-    } finally {
-      this.underWay -= 1;
-    }
-  }
+/**
+ * @param {PostgresQuery} client
+ * @param {Wire} wire
+ * @returns {PostgresQuery}
+ */
+function wired(client, wire) {
+  return {
+    query: async (text, values) =>
+      await wire.pass(async () => await client.query(text, values), {
+        append: text.includes('as written'),
+        refused: () => systemError('connect', 'ECONNREFUSED'),
+        lost: () => systemError('read', 'ECONNRESET'),
+      }),
+  };
 }
 
-function lost() {
-  return Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' });
+/** @param {string} syscall @param {string} code */
+function systemError(syscall, code) {
+  return Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
 }
 
 /**
  * @param {World} world
  * @param {{ adapter?: string, client?: PostgresQuery, listen?: boolean }} [options]
- * @returns {LedgerHarness}
  */
 export function postgresLedgerHarness(world, options = {}) {
-  /** @type {WeakMap<Ledger, { schema: string, wire: Wire }>} */
-  const opened = new WeakMap();
-  /** @param {string} schema */
-  const open = async (schema) => {
-    const wire = new Wire(options.client ?? world.pool);
-    const storage = await openPostgres(wire, {
-      schema,
-      ...(options.listen === true ? { listen: () => world.listener() } : { pollMilliseconds: 5 }),
-    });
-    const { ledger } = storage;
-    // The suite closes the ledger; what is behind it has to go with it.
-    ledger.close = async () => {
-      Reflect.deleteProperty(ledger, 'close');
-      await storage.close();
-    };
-    ledger[Symbol.asyncDispose] = async () => await ledger.close();
-    opened.set(ledger, { schema, wire });
-    return ledger;
-  };
-  /** @param {Ledger} ledger */
-  const known = (ledger) => /** @type {{ schema: string, wire: Wire }} */ (opened.get(ledger));
-  return {
+  return serverLedgerHarness({
     adapter: options.adapter ?? 'postgres',
-    fresh: async () => await open(await world.schema()),
-    reopen: async (ledger) => await open(known(ledger).schema),
-    crash: async (ledger) => await open(known(ledger).schema),
-    corrupt: async (ledger, name, seq) => {
-      const { schema } = known(ledger);
+    place: async () => await world.schema(),
+    open: async (schema, wire) => {
+      const storage = await openPostgres(wired(options.client ?? world.pool, wire), {
+        schema,
+        ...(options.listen === true ? { listen: () => world.listener() } : { pollMilliseconds: 5 }),
+      });
+      const { ledger } = storage;
+      // The suite closes the ledger; what is behind it has to go with it.
+      ledger.close = async () => {
+        Reflect.deleteProperty(ledger, 'close');
+        await storage.close();
+      };
+      ledger[Symbol.asyncDispose] = async () => await ledger.close();
+      return ledger;
+    },
+    corrupt: async (schema, name, seq) => {
       const { rowCount } = await world.pool.query(
         `update ${schema}.record set data = set_byte(data, 0, get_byte(data, 0) # 16)
          where seq = $2 and ledger = (select id from ${schema}.ledger where name = $1)`,
@@ -170,80 +141,86 @@ export function postgresLedgerHarness(world, options = {}) {
       );
       if (rowCount !== 1) throw new Error('there is no such record to damage');
     },
-    loseReply: async (ledger, outcome) => {
-      known(ledger).wire.lose = outcome;
-    },
-  };
+  });
 }
 
-const ttl = 30_000;
+/** @param {World} world @param {string} schema @param {number} milliseconds @param {string} [name] */
+async function age(world, schema, milliseconds, name) {
+  await world.pool.query(
+    `update ${schema}.lease set expires = expires - $1::float8 * interval '1 ms'
+     where expires > '-infinity' and ($2::text is null or name = $2)`,
+    [milliseconds, name ?? null],
+  );
+}
 
 /**
- * Every view is a host with a clock of its own, which the suite moves; the server's clock is moved by ageing its rows.
  * @param {World} world
  * @param {{ adapter?: string, client?: PostgresQuery }} [options]
- * @returns {LeaserHarness}
  */
 export function postgresLeaserHarness(world, options = {}) {
-  /** @typedef {{ schema: string, wire: Wire, clock: ManualClock, stopped: boolean }} View */
-  /** @type {Map<Leaser, View>} */
-  const views = new Map();
-  /** @param {string} schema */
-  const open = async (schema) => {
-    const wire = new Wire(options.client ?? world.pool);
-    const clock = new ManualClock();
-    const storage = await openPostgres(wire, { schema, clock, ttlMilliseconds: ttl });
-    const { leaser } = storage;
-    views.set(leaser, { schema, wire, clock, stopped: false });
-    return leaser;
-  };
-  /** @param {Leaser} leaser */
-  const viewOf = (leaser) => /** @type {View} */ (views.get(leaser));
-  /** @param {string} schema @param {string} [name] */
-  const age = async (schema, name) => {
-    await world.pool.query(
-      `update ${schema}.lease set expires = expires - $1::float8 * interval '1 ms'
-       where expires > '-infinity' and ($2::text is null or name = $2)`,
-      [ttl, name ?? null],
-    );
-  };
-  const settled = async () => {
-    while ([...views.values()].some((view) => view.wire.underWay > 0)) await yieldToEventLoop();
-  };
-  return {
+  const ttlMilliseconds = 30_000;
+  return serverLeaserHarness({
     adapter: options.adapter ?? 'postgres',
-    fresh: async () => await open(await world.schema()),
-    reopen: async (leaser) => await open(viewOf(leaser).schema),
-    expire: async (lease, leaser) => {
-      const { clock, wire, schema } = viewOf(leaser);
-      await settled();
-      wire.cut = true;
-      await clock.advance(ttl);
-      await age(schema, lease.name);
-      wire.cut = false;
+    ttlMilliseconds,
+    place: async () => await world.schema(),
+    open: async (schema, { wire, clock }) => {
+      const client = wired(options.client ?? world.pool, wire);
+      return (await openPostgres(client, { schema, clock, ttlMilliseconds })).leaser;
     },
-    suspend: async (lease, leaser) => {
-      await age(viewOf(leaser).schema, lease.name);
+    age: async (schema, name) => {
+      await age(world, schema, ttlMilliseconds, name);
     },
-    crash: async (leaser) => {
-      const view = viewOf(leaser);
-      await settled();
-      view.stopped = true;
-      view.wire.cut = true;
-      await age(view.schema);
-    },
-    outage: async (leaser) => {
-      const { wire } = viewOf(leaser);
-      wire.cut = true;
-      return () => {
-        wire.cut = false;
+  });
+}
+
+/** What the server, which trusts every loopback client, does not look at. */
+const password = 'hunter2-Secret';
+
+/**
+ * @param {World} world
+ * @returns {import('../../../../tools/engines/engine-under-test.mjs').EngineUnderTest}
+ */
+export function postgresUnderTest(world) {
+  const port = Number(new URL(world.url).port);
+  return {
+    service: 'postgres',
+    port,
+    secrets: [password],
+    shortestTtlMilliseconds: 600,
+    place: async () => await world.schema(),
+    open: async (schema, settings) => {
+      const url = new URL(world.url);
+      url.port = String(settings.port ?? port);
+      url.password = password;
+      const { answerMilliseconds = 10_000, ttlMilliseconds } = settings;
+      const pool = new pg.Pool({
+        connectionString: url.href,
+        max: 2,
+        connectionTimeoutMillis: 2_000,
+        // A connection that went silent is replaced.
+        query_timeout: answerMilliseconds + 100,
+      });
+      pool.on('error', () => undefined);
+      const storage = await openPostgres(pool, {
+        schema,
+        ttlMilliseconds,
+        statementMilliseconds: answerMilliseconds,
+        pollMilliseconds: 20,
+      });
+      return {
+        ...storage,
+        close: async () => {
+          await storage.close().catch(() => undefined);
+          await pool.end();
+        },
       };
     },
-    advance: async (milliseconds) => {
-      // Imaginary time stands still while the real server is at work, or its answers would come too late.
-      await settled();
-      for (const view of views.values()) if (!view.stopped) await view.clock.advance(milliseconds);
-      await settled();
+    age: async (schema) => {
+      await age(world, schema, 3_600_000);
+    },
+    left: async (schema) => {
+      const { rows } = await world.pool.query(`select count(*)::int as left from ${schema}.record`);
+      return rows[0].left;
     },
   };
 }
