@@ -17,6 +17,8 @@ export async function openControl(running) {
     else throw new Error(`there is no action ${action}`);
   };
   const server = createServer((request, response) => {
+    // One connection each: one that is kept may be ended by one side just when the other one uses it again.
+    response.setHeader('connection', 'close');
     perform(request.url ?? '').then(
       () => response.writeHead(204).end(),
       (/** @type {unknown} */ error) => response.writeHead(500).end(String(error)),
