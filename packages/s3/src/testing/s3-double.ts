@@ -45,6 +45,8 @@ export type S3Fault =
   | { readonly kind: 'reset' }
   /** Do it, then reset the connection instead of answering. */
   | { readonly kind: 'lose-answer' }
+  /** Do it, and answer with an error all the same, as a gateway does that lost its server. */
+  | { readonly kind: 'replace-answer'; readonly status: number; readonly code: string }
   /** Do it, send half of the answer's body, reset. */
   | { readonly kind: 'cut-answer' }
   /** Do it, send half of the answer's body, and no more. */
@@ -282,6 +284,16 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 /** Lets the answer be made and does to it what the fault says. */
 function breakAnswer(request: IncomingMessage, response: ServerResponse, fault: S3Fault): ServerResponse {
   const end = response.end.bind(response) as (chunk?: unknown) => ServerResponse;
+  if (fault.kind === 'replace-answer') {
+    const writeHead = response.writeHead.bind(response);
+    response.writeHead = () => response;
+    response.end = () => {
+      Object.assign(response, { writeHead, end });
+      answerError(response, fault.status, fault.code);
+      return response;
+    };
+    return response;
+  }
   const broken = (chunk?: unknown): ServerResponse => {
     const bytes = Buffer.from((chunk ?? '') as string);
     if (fault.kind === 'lose-answer') request.socket.resetAndDestroy();

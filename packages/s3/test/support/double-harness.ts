@@ -4,12 +4,16 @@ import { openS3Blobs, type S3BlobsOptions } from '@holdfast/s3';
 import type { S3Double } from '@holdfast/s3/testing';
 
 /** One double for all stores of a suite; each store has a prefix of its own. */
-export function doubleHarness(double: () => S3Double, options: Partial<S3BlobsOptions> = {}): BlobsHarness {
+export function doubleHarness(
+  double: () => S3Double,
+  options: Partial<S3BlobsOptions> = {},
+  openBlobs: typeof openS3Blobs = openS3Blobs,
+): BlobsHarness {
   const prefixes = new WeakMap<Blobs, string>();
   let count = 0;
   const open = async (prefix: string): Promise<Blobs> => {
     const { bucket, client } = double();
-    const store = await openS3Blobs({ bucket, client, prefix, probe: false, ...options });
+    const store = await openBlobs({ bucket, client, prefix, probe: false, ...options });
     prefixes.set(store, prefix);
     return store;
   };
