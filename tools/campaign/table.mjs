@@ -115,7 +115,7 @@ export const campaigns = [
     package: 'restore',
     proves:
       'an enemy that swaps directories for links never leads a restore, its undo or its recovery out of the root',
-    files: [`${restoreTests}/races.test.ts`],
+    files: [`${restoreTests}/races.test.ts`, `${restoreTests}/attacked-phases.test.ts`],
     bounded: { HOLDFAST_RACE_ATTEMPTS: 5_000 },
     round: { HOLDFAST_RACE_ATTEMPTS: 50_000 },
     goal: { unit: 'anchored operations of restores under attack', count: 100_000 },
@@ -126,6 +126,10 @@ export const campaigns = [
       {
         mistake: 'a restore that looks first and then writes by path',
         test: `${restoreTests}/races.test.ts`,
+      },
+      {
+        mistake: 'plan, stage, a pass, rollback, recovery or sweep goes by path',
+        test: `${restoreTests}/attacked-phases.test.ts`,
       },
     ],
   },

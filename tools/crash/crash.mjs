@@ -2,10 +2,11 @@
 /**
  * Explores the crashes of whole protocols on the strict model of a disk: `node tools/crash/crash.mjs --single 50000
  * --double 200000`. Goes round the subjects with one seed after the other until so many disks were recovered and
- * checked; `--subject` names some of them, `--seed` is the first seed. Ends at the first counterexample, and prints it.
+ * checked, each subject its share; `--subject` names some of them, `--seed` is the first seed. Ends at the first
+ * counterexample, and prints it.
  *
- * An exploration of single crashes visits every moment of a run; up to twelve pending changes in every combination,
- * beyond that samples. One of double crashes visits moments in an order drawn from the seed.
+ * An exploration visits moments in an order drawn from the seed, up to a number of disks. A moment of the last crash has
+ * every combination of up to twelve pending changes, beyond that samples. The first of two crashes is drawn.
  */
 import { parseArgs } from 'node:util';
 
@@ -13,8 +14,6 @@ import { countForCampaign } from '../campaign/count.mjs';
 import { Tally } from '../shared/tally.mjs';
 import { exploreSubject } from './explore.mjs';
 import { subjects } from './subjects/index.mjs';
-
-/** @typedef {import('./subject.mjs').Subject} Subject */
 
 const { values } = parseArgs({
   options: {
@@ -31,43 +30,66 @@ if (chosen.length === 0 || values.list) {
   process.exit(values.list ? 0 : 2);
 }
 
-/** Disks that one exploration visits at most, of single and of double crashes. */
+/** Disks that one exploration visits at most, of single and of double crashes; a begun moment is finished. */
 const perExploration = { 1: 3_000, 2: 1_000 };
+/** A slow subject has this part of another one's share. */
+const slowShare = 1 / 20;
 const tally = new Tally();
+
+/**
+ * @typedef {object} Row
+ * @property {import('./subject.mjs').Subject} subject
+ * @property {number} share
+ * @property {number} states
+ * @property {number} seconds Of the processor.
+ * @property {number} seeds
+ * @property {Record<'whole' | 'sampled' | 'cut' | 'leftOut', number>} moments Of the last crash.
+ */
 
 /** @param {1 | 2} crashes @param {number} wanted */
 async function explore(crashes, wanted) {
   const unit = crashes === 1 ? 'disks after one crash' : 'disks after two crashes';
-  /** @type {Map<string, { states: number, seconds: number, seeds: number, exhaustive: number }>} */
-  const done = new Map(chosen.map(({ name }) => [name, { states: 0, seconds: 0, seeds: 0, exhaustive: 0 }]));
-  let total = 0;
-  for (let seed = Number(values.seed); total < wanted; seed += 1) {
-    for (const subject of chosen) {
-      if (total >= wanted) break;
-      const row = done.get(subject.name);
-      if (row === undefined) continue;
-      const started = performance.now();
-      const report = await exploreSubject(subject, {
-        seed,
-        crashes,
-        shuffle: true,
-        fewestCrashes: crashes,
-        maxStates: subject.slow === true ? perExploration[crashes] / 20 : perExploration[crashes],
-        maxStatesPerRecovery: 24,
-      });
-      const states = crashes === 1 ? (report.states[0] ?? 0) : (report.states[1] ?? 0);
-      row.states += states;
-      row.seeds += 1;
-      row.seconds += (performance.now() - started) / 1_000;
-      if (report.exhaustive && !report.truncated) row.exhaustive += 1;
-      total += states;
-      countForCampaign(unit, states);
-    }
+  /** @type {Row[]} */
+  const rows = chosen.map((subject) => ({
+    subject,
+    share: subject.slow === true ? slowShare : 1,
+    states: 0,
+    seconds: 0,
+    seeds: 0,
+    moments: { whole: 0, sampled: 0, cut: 0, leftOut: 0 },
+  }));
+  for (let total = 0; total < wanted; ) {
+    // Whoever has had the least of its share.
+    const row = rows.reduce((least, other) =>
+      other.states / other.share < least.states / least.share ? other : least,
+    );
+    const before = process.cpuUsage();
+    const report = await exploreSubject(row.subject, {
+      seed: Number(values.seed) + row.seeds,
+      crashes,
+      shuffle: true,
+      wholeMoments: true,
+      fewestCrashes: crashes,
+      maxStates: Math.ceil(perExploration[crashes] * row.share),
+      maxStatesPerRecovery: 24,
+    });
+    const { user, system } = process.cpuUsage(before);
+    const states = report.states[crashes - 1] ?? 0;
+    const moments = report.moments[crashes - 1] ?? row.moments;
+    row.states += states;
+    row.seeds += 1;
+    row.seconds += (user + system) / 1e6;
+    for (const kind of /** @type {const} */ (['whole', 'sampled', 'cut', 'leftOut']))
+      row.moments[kind] += moments[kind];
+    total += states;
+    countForCampaign(unit, states);
   }
-  for (const [name, { states, seconds, seeds, exhaustive }] of done) {
+  for (const { subject, states, seconds, seeds, moments } of rows) {
     if (seeds === 0) continue;
     console.log(
-      `${name}: ${states} ${unit}, seeds ${values.seed}–${Number(values.seed) + seeds - 1}, ${exhaustive} of them exhaustive, ${seconds.toFixed(1)} s`,
+      `${subject.name}: ${states} ${unit}, seeds ${values.seed}–${Number(values.seed) + seeds - 1}, ` +
+        `moments: ${moments.whole} with every combination, ${moments.sampled} sampled, ${moments.cut} cut, ` +
+        `${moments.leftOut} left out; ${seconds.toFixed(1)} s of processor`,
     );
   }
 }

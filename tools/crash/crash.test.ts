@@ -25,6 +25,7 @@ describe('every subject', () => {
           shuffle: true,
           maxStates: few,
           maxStatesPerRecovery: 5,
+          wholeMoments: false,
           fewestCrashes: crashes,
           crashes,
         };

@@ -38,9 +38,7 @@ export async function exploreSubject(
     {
       seed,
       crashes,
-      ...(crashes === 1
-        ? {}
-        : { exhaustiveUpTo: 5, samples: 8, recoveryExhaustiveUpTo: 4, recoverySamples: 6 }),
+      ...(crashes === 1 ? {} : { exhaustiveUpTo: 3, samples: 6, wholeMoments: true }),
       ...limits,
     },
   );

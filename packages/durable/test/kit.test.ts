@@ -154,7 +154,23 @@ describe('exploreCrashes', () => {
     expect(first.exhaustive).toBe(false);
     expect(await exploreCrashes(scenario, { seed: 3, exhaustiveUpTo: 8, samples: 20 })).toEqual(first);
     const cut = await exploreCrashes(scenario, { exhaustiveUpTo: 8, samples: 20, maxStates: 10 });
-    expect(cut).toMatchObject({ truncated: true, states: [10] });
+    expect(cut).toMatchObject({ truncated: true, exhaustive: false, states: [10] });
+    // Two changes for each file, and one more thing is pending after the first of them: up to eight of sixteen are few.
+    expect(first.moments).toEqual([{ whole: 17, sampled: 16, cut: 0, leftOut: 0 }]);
+    expect(cut.moments).toEqual([{ whole: 5, sampled: 0, cut: 1, leftOut: 27 }]);
+  });
+
+  it('finishes a moment that it began, when it is told to', async () => {
+    const scenario = {
+      run: (disk: ModelFileSystem): void => {
+        using dir = Dir.openRoot(disk, '/');
+        for (let index = 0; index < 6; index += 1) put(dir, `f${index}`, '');
+      },
+      check: () => undefined,
+    };
+    const whole = await exploreCrashes(scenario, { maxStates: 10, wholeMoments: true, kinds: ['power'] });
+    expect(whole.moments).toEqual([{ whole: 8, sampled: 0, cut: 0, leftOut: 5 }]);
+    expect(whole).toMatchObject({ truncated: true, exhaustive: false, states: [16] });
   });
 
   it('starts from a durable set-up and stops at an abort', async () => {

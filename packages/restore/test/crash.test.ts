@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { crashCases } from './support/crash-cases.js';
 import { crashScenario } from './support/crash-scenario.js';
-import { explored } from './support/explored.js';
+import { explored, twiceCrashed } from './support/explored.js';
 
 const time = { timeout: 600_000 };
 const strategies = { reconcile: reconcile(), swap: swap({ fallback: false }) };
@@ -17,8 +17,7 @@ describe('whole syncs instead of single ones', () => {
         });
         expect(report.states[0]).toBeGreaterThan(40);
         const late = { ...item, dirty: undefined, strategy, wholeSync: {}, late: true };
-        const limits = { crashes: 2, maxStates: 200, recoverySamples: 4, recoveryExhaustiveUpTo: 2 };
-        await explored(crashScenario(late), limits);
+        await explored(crashScenario(late), { ...twiceCrashed, maxStates: 200, maxStatesPerRecovery: 16 });
       });
     }
   }
@@ -28,8 +27,10 @@ describe('a file system without hard links', () => {
   for (const name of ['replace, create, delete', 'file becomes directory, directory becomes file']) {
     it(`leaves old or new: ${name}`, time, async () => {
       const item = { ...crashCases[name], links: false, strategy: reconcile() };
-      const report = await explored(crashScenario(item as never), { crashes: 2, maxStates: 600 });
+      const report = await explored(crashScenario(item as never), { crashes: 1 });
       expect(report.states[0]).toBeGreaterThan(80);
+      const limits = { ...twiceCrashed, maxStates: 600, maxStatesPerRecovery: 16 };
+      await explored(crashScenario(item as never), limits);
     });
   }
 });

@@ -43,7 +43,7 @@ export interface ExploreCrashesOptions extends CrashStateOptions {
   readonly fewestCrashes?: number | undefined;
   /** `kill`: the process ends, the disk keeps everything, pending changes stay pending. Default: both. */
   readonly kinds?: readonly ('kill' | 'power')[] | undefined;
-  /** As `exhaustiveUpTo`, for crashes of a recovery; default 6. */
+  /** As `exhaustiveUpTo`, for crashes of a recovery; default 12. */
   readonly recoveryExhaustiveUpTo?: number | undefined;
   /** As `samples`, for crashes of a recovery; default 24. */
   readonly recoverySamples?: number | undefined;
@@ -51,9 +51,26 @@ export interface ExploreCrashesOptions extends CrashStateOptions {
   readonly maxStates?: number | undefined;
   /** Visits at most so many disks after one crash of the run and another of its recovery. Default: all of them. */
   readonly maxStatesPerRecovery?: number | undefined;
+  /**
+   * Looks at the two limits only between moments, so that a moment of the last crash that was begun has all of its
+   * combinations. Default `false`.
+   */
+  readonly wholeMoments?: boolean | undefined;
   /** Takes the moments in an order drawn from `seed`, so that a limit leaves out any of them. Default `false`. */
   readonly shuffle?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** How closely the moments of one crash in the row were looked at. */
+export interface MomentCounts {
+  /** Every combination of what was pending. For a crash that is not the last one: each of them went on. */
+  readonly whole: number;
+  /** Too many combinations: corners and samples. */
+  readonly sampled: number;
+  /** A limit ended it among its combinations. */
+  readonly cut: number;
+  /** A limit came before it. */
+  readonly leftOut: number;
 }
 
 export interface CrashReport {
@@ -62,9 +79,11 @@ export interface CrashReport {
   readonly operations: readonly string[];
   /** Different disks that were recovered and checked, by number of crashes: `states[0]` after one. */
   readonly states: readonly number[];
+  /** The moments by crash: `moments[0]` of the run, `moments[1]` of recoveries after one crash. */
+  readonly moments: readonly MomentCounts[];
   /** Crashes that led to a disk that was visited before with the same promises. */
   readonly repeated: number;
-  /** `false` when some moment had too many combinations and was sampled. */
+  /** `false` when some moment had too many combinations and was sampled, or a limit left something out. */
   readonly exhaustive: boolean;
   /** `true` when `maxStates` ended the exploration. */
   readonly truncated: boolean;
@@ -92,6 +111,8 @@ interface Crashed<Fact> {
   readonly origin?: { readonly point: CrashPoint; readonly choice: readonly number[] } | undefined;
 }
 
+type Limits = Required<{ [K in keyof CrashStateOptions]: number }>;
+
 class Exploration<Fact> {
   readonly #scenario: CrashScenario<Fact>;
   readonly #options: ExploreCrashesOptions;
@@ -99,6 +120,7 @@ class Exploration<Fact> {
   readonly #kinds: ReadonlySet<'kill' | 'power'>;
   readonly #pacer = new Pacer({ budget: 50 });
   #operations: readonly string[] = [];
+  readonly #moments: { whole: number; sampled: number; cut: number; leftOut: number }[] = [];
   #exhaustive = true;
   #repeated = 0;
   #total = 0;
@@ -131,6 +153,7 @@ class Exploration<Fact> {
       seed: this.#seed,
       operations: this.#operations,
       states,
+      moments: this.#moments,
       repeated: this.#repeated,
       exhaustive: this.#exhaustive,
       truncated: this.#full,
@@ -164,38 +187,61 @@ class Exploration<Fact> {
     depth: number,
     seen: Set<string>[],
   ): Promise<void> {
-    const known = (seen[depth] ??= new Set());
+    const counts = (this.#moments[past.crashes.length] ??= { whole: 0, sampled: 0, cut: 0, leftOut: 0 });
     const limit = past.crashes.length === 0 ? Infinity : this.#total + this.#perRecovery;
     for (const index of this.#order(points.length, past.crashes.length)) {
-      const point = points[index] as RecordedPoint<Fact>;
-      const finished = past.finished ?? point.before === undefined;
-      const promised = JSON.stringify([point.acked, finished]);
-      for (const crashed of this.#outcomes(point, past.crashes, finished, index)) {
-        if (this.#full) return;
-        if (this.#total >= limit) {
-          this.#exhaustive = false;
-          return;
-        }
-        if (this.#pacer.due) await this.#pacer.rest(this.#options.signal);
-        if (crashed.origin !== undefined) {
-          const key = fingerprint(stateKey(crashed.fileSystem) + promised);
-          if (known.has(key)) {
-            this.#repeated += 1;
-            continue;
-          }
-          known.add(key);
-        }
-        if (depth > 1) await this.#crashRecovery(crashed, depth - 1, seen);
-        else await this.#judge(crashed);
+      if (this.#full || this.#total >= limit) {
+        counts.leftOut += 1;
+        this.#exhaustive = false;
+        continue;
       }
+      const end = this.#options.wholeMoments === true && depth === 1 ? undefined : limit;
+      counts[await this.#visit(points[index] as RecordedPoint<Fact>, index, past, depth, seen, end)] += 1;
     }
+  }
+
+  /** Crashes at one moment in every way that the options ask for; `end`: states at which it is left, if it may be. */
+  async #visit(
+    point: RecordedPoint<Fact>,
+    index: number,
+    past: { readonly crashes: readonly CrashStep[]; readonly finished: boolean | undefined },
+    depth: number,
+    seen: Set<string>[],
+    end: number | undefined,
+  ): Promise<'whole' | 'sampled' | 'cut'> {
+    const known = (seen[depth] ??= new Set());
+    const finished = past.finished ?? point.before === undefined;
+    const promised = JSON.stringify([point.acked, finished]);
+    const limits = this.#limits(past.crashes.length, index);
+    const crashPoint = new CrashPoint(point.disk);
+    const whole = !this.#kinds.has('power') || crashPoint.combinations <= 2 ** limits.exhaustiveUpTo;
+    if (!whole) this.#exhaustive = false;
+    for (const crashed of this.#outcomes(point, crashPoint, past.crashes, finished, limits)) {
+      if (end !== undefined && (this.#full || this.#total >= end)) {
+        this.#exhaustive = false;
+        return 'cut';
+      }
+      if (this.#pacer.due) await this.#pacer.rest(this.#options.signal);
+      if (crashed.origin !== undefined) {
+        const key = fingerprint(stateKey(crashed.fileSystem) + promised);
+        if (known.has(key)) {
+          this.#repeated += 1;
+          continue;
+        }
+        known.add(key);
+      }
+      if (depth > 1) await this.#crashRecovery(crashed, depth - 1, seen);
+      else await this.#judge(crashed);
+    }
+    return whole ? 'whole' : 'sampled';
   }
 
   *#outcomes(
     point: RecordedPoint<Fact>,
+    crashPoint: CrashPoint,
     past: readonly CrashStep[],
     finished: boolean,
-    index: number,
+    limits: Limits,
   ): Generator<Crashed<Fact>> {
     const step = {
       during: past.length === 0 ? ('run' as const) : ('recover' as const),
@@ -208,9 +254,6 @@ class Exploration<Fact> {
       yield { fileSystem: point.disk.fork(), crashes, acked, finished };
     }
     if (!this.#kinds.has('power')) return;
-    const crashPoint = new CrashPoint(point.disk);
-    const limits = this.#limits(past.length, index);
-    if (crashPoint.combinations > 2 ** limits.exhaustiveUpTo) this.#exhaustive = false;
     for (const choice of crashPoint.choices(limits)) {
       const crashes = [...past, { ...step, kind: 'power' as const, lost: [] }];
       const origin = { point: crashPoint, choice };
@@ -218,12 +261,12 @@ class Exploration<Fact> {
     }
   }
 
-  #limits(earlier: number, index: number): Required<{ [K in keyof CrashStateOptions]: number }> {
+  #limits(earlier: number, index: number): Limits {
     const { exhaustiveUpTo, samples, recoveryExhaustiveUpTo, recoverySamples } = this.#options;
     const seed = this.#seed + index;
     return earlier === 0
       ? { exhaustiveUpTo: exhaustiveUpTo ?? 12, samples: samples ?? 128, seed }
-      : { exhaustiveUpTo: recoveryExhaustiveUpTo ?? 6, samples: recoverySamples ?? 24, seed };
+      : { exhaustiveUpTo: recoveryExhaustiveUpTo ?? 12, samples: recoverySamples ?? 24, seed };
   }
 
   /** Recovers with a record, and crashes at every change of the recovery. */

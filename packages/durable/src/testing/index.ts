@@ -6,6 +6,7 @@ export {
   type CrashScenario,
   type ExploreCrashesOptions,
   exploreCrashes,
+  type MomentCounts,
 } from './explore-crashes.js';
 export { type ExploreFaultsOptions, exploreFaults, type FaultScenario } from './explore-faults.js';
 export { type Fault, FaultFileSystem } from './fault-file-system.js';

@@ -1,9 +1,10 @@
+import type { MomentCounts } from '@holdfast/durable/testing';
 import type { RestoreStrategy } from '@holdfast/restore';
 import { describe, expect, it } from 'vitest';
 
 import { crashCases, generatedCase } from './crash-cases.js';
 import { crashScenario } from './crash-scenario.js';
-import { explored } from './explored.js';
+import { explored, twiceCrashed } from './explored.js';
 
 /**
  * Different disks after two crashes in a row that generated trees add up to, over both strategies, and a quarter as many
@@ -24,27 +25,42 @@ export function testCrashes(label: string, strategy: RestoreStrategy): void {
       });
 
       it(`leaves old or new when the recovery crashes too: ${name}`, time, async () => {
-        const whole = { crashes: 2, maxStates: 400, recoverySamples: 8 };
-        await explored(crashScenario({ ...item, strategy }), whole);
+        const any = await explored(crashScenario({ ...item, strategy }), {
+          ...twiceCrashed,
+          maxStates: 400,
+          maxStatesPerRecovery: 16,
+        });
+        expect(any.moments[1]?.cut).toBe(0);
         // Most of what can go wrong is in the change itself: all of its moments.
-        const late = { crashes: 2, maxStates: 12_000, recoverySamples: 4, recoveryExhaustiveUpTo: 2 };
+        const late = { crashes: 2, maxStates: 40_000 };
         const report = await explored(
           crashScenario({ ...item, dirty: undefined, strategy, late: true }),
           late,
         );
         expect(report.truncated).toBe(false);
+        expect(report.moments).toMatchObject([
+          { sampled: 0, cut: 0, leftOut: 0 },
+          { cut: 0, leftOut: 0 },
+        ]);
+        const [, recoveries] = report.moments;
+        expect(recoveries?.sampled).toBeLessThan((recoveries?.whole ?? 0) / 100);
         expect(report.states[1]).toBeGreaterThan(50);
       });
     }
 
     it('leaves old or new where a restore takes itself back', time, async () => {
       const item = { ...crashCases['replace, create, delete'], strategy, failVerification: true };
-      const report = await explored(crashScenario(item as never), { crashes: 2, maxStates: 600 });
-      expect(report.states[0]).toBeGreaterThan(80);
+      const once = await explored(crashScenario(item as never), { crashes: 1 });
+      expect(once).toMatchObject({ exhaustive: true });
+      expect(once.states[0]).toBeGreaterThan(80);
+      const limits = { ...twiceCrashed, maxStates: 600, maxStatesPerRecovery: 16 };
+      const twice = await explored(crashScenario(item as never), limits);
+      expect(twice.moments[1]?.cut).toBe(0);
     });
 
     it('leaves old or new for generated trees, once and twice crashed', time, async () => {
       const visited = { single: 0, double: 0 };
+      const moments = { whole: 0, sampled: 0, cut: 0, leftOut: 0 };
       let seed = firstSeed;
       for (; visited.single < wanted / 4 || visited.double < wanted; seed += 1) {
         const item = { ...generatedCase(seed), strategy };
@@ -54,23 +70,27 @@ export function testCrashes(label: string, strategy: RestoreStrategy): void {
           // Turns between all of a restore and its change alone, which would drown in what comes before it.
           const twice = await explored(crashScenario({ ...item, late: seed % 2 === 0 }), {
             seed,
-            crashes: 2,
+            ...twiceCrashed,
             maxStates: 4_000,
-            exhaustiveUpTo: 2,
-            samples: 3,
-            recoveryExhaustiveUpTo: 2,
-            recoverySamples: 4,
+            maxStatesPerRecovery: 64,
           });
           visited.double += twice.states[1] ?? 0;
+          add(moments, twice.moments[1]);
         } catch (error) {
           throw new Error(`trees of HOLDFAST_SEED=${seed}`, { cause: error });
         }
       }
       console.log(
-        `${label}: ${visited.single} disks after one crash, ${visited.double} after two, trees of seeds ${firstSeed} to ${seed - 1}`,
+        `${label}: ${visited.single} disks after one crash, ${visited.double} after two, trees of seeds ${firstSeed} to ${seed - 1}; ` +
+          `of recoveries ${moments.whole} moments with every combination, ${moments.sampled} sampled, ${moments.leftOut} left out`,
       );
+      expect(moments.cut).toBe(0);
       expect(visited.single).toBeGreaterThanOrEqual(wanted / 4);
       expect(visited.double).toBeGreaterThanOrEqual(wanted);
     });
   });
+}
+
+function add(sum: Record<keyof MomentCounts, number>, counts: MomentCounts | undefined): void {
+  for (const kind of ['whole', 'sampled', 'cut', 'leftOut'] as const) sum[kind] += counts?.[kind] ?? 0;
 }
