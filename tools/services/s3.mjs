@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -16,6 +16,9 @@ const programs = ['monmaptool', 'ceph-mon', 'ceph-osd', 'ceph', 'radosgw', 'rado
 export function missing() {
   return programs.find((name) => findProgram(name) === undefined);
 }
+
+/** A key that the gateway encrypts with when it is asked to. Without a key management service it has them in its settings. */
+const kmsKey = 'holdfast-tests-key';
 
 /**
  * `kill` and `restart` mean the gateway: the storage daemon behind it holds the objects in memory.
@@ -97,6 +100,7 @@ export async function start(directory) {
       env: {
         HOLDFAST_S3_ENDPOINT: `http://127.0.0.1:${gatewayPort}`,
         HOLDFAST_S3_REGION: 'us-east-1',
+        HOLDFAST_S3_KMS_KEY: kmsKey,
         HOLDFAST_S3_ACCESS_KEY_ID: credentials.accessKeyId,
         HOLDFAST_S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
       },
@@ -164,5 +168,8 @@ keyring = ${directory}/keyring
 setuser match path =
 [client.rgw.a]
 rgw frontends = beast endpoint=127.0.0.1:${gatewayPort} tcp_nodelay=1
+rgw crypt require ssl = false
+rgw crypt s3 kms backend = testing
+rgw crypt s3 kms encryption keys = ${kmsKey}=${randomBytes(32).toString('base64')}
 `;
 }

@@ -68,3 +68,33 @@ describe('the contract suite', () => {
     expect(report.ok).toBe(false);
   });
 });
+
+describe('encryption at rest', () => {
+  const header = 'x-amz-server-side-encryption';
+  const key = new Uint8Array(32).fill(7);
+  test.each([
+    [{ keys: 'service' }, { [header]: 'AES256' }, {}],
+    [{ keys: 'kms', keyId: 'mine' }, { [header]: 'aws:kms', [`${header}-aws-kms-key-id`]: 'mine' }, {}],
+    [
+      { keys: 'customer', key },
+      { [`${header}-customer-key`]: Buffer.from(key).toString('base64') },
+      { [`${header}-customer-key`]: Buffer.from(key).toString('base64') },
+    ],
+  ] as const)('%j is asked for in every request that needs it', async (mode, written, read) => {
+    await using double = await S3Double.start();
+    const { bucket, client } = double;
+    await using blobs = await openS3Blobs({ bucket, client, serverSideEncryption: mode });
+    await blobs.put('a', new Uint8Array(10));
+    await blobs.getBytes('a');
+    await blobs.stat('a');
+    const puts = double.requests.filter(({ method }) => method === 'PUT');
+    const gets = double.requests.filter(({ method, name }) => method === 'GET' && name !== '');
+    expect([puts.length, gets.length].every((count) => count >= 2)).toBe(true);
+    for (const { headers } of puts) expect(headers).toMatchObject(written);
+    for (const { headers } of gets) {
+      expect(headers).toMatchObject(read);
+      // What is only asked of writes makes services refuse reads.
+      expect(headers[header]).toBeUndefined();
+    }
+  });
+});
