@@ -18,13 +18,13 @@ export function missing() {
 export async function start(directory) {
   const program = findProgram('nats-server');
   if (program === undefined) throw new Error('nats-server is not installed');
-  const port = await freePort();
+  const [port, monitoringPort] = [await freePort(), await freePort()];
   const log = path.join(directory, 'nats.log');
   const configuration = path.join(directory, 'nats.conf');
   mkdirSync(path.join(directory, 'jetstream'));
   writeFileSync(
     configuration,
-    `listen: 127.0.0.1:${port}\njetstream { store_dir: ${JSON.stringify(path.join(directory, 'jetstream'))}, max_mem: 64M, max_file: 1G }\n`,
+    `listen: 127.0.0.1:${port}\nhttp: 127.0.0.1:${monitoringPort}\njetstream { store_dir: ${JSON.stringify(path.join(directory, 'jetstream'))}, max_mem: 64M, max_file: 1G }\n`,
   );
   const launch = async () => {
     const child = startProcess(program, ['-c', configuration], { log });
@@ -33,7 +33,10 @@ export async function start(directory) {
   };
   let server = await launch();
   return {
-    env: { HOLDFAST_NATS_URL: `nats://127.0.0.1:${port}` },
+    env: {
+      HOLDFAST_NATS_URL: `nats://127.0.0.1:${port}`,
+      HOLDFAST_NATS_MONITORING: `http://127.0.0.1:${monitoringPort}`,
+    },
     version: (await run(program, ['--version'])).output.trim(),
     kill: async () => {
       await server.end('SIGKILL');

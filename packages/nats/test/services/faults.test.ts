@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
 import { verifyLedger } from '@holdfast/journal/testing';
 import { verifyLeaser } from '@holdfast/lease/testing';
 import { NatsUnsuitableError, openNats, probeNats } from '@holdfast/nats';
@@ -9,6 +12,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { testLeaserFaults } from '../../../../tools/engines/leaser-faults.mjs';
 import { testLedgerFaults } from '../../../../tools/engines/ledger-faults.mjs';
 import { brokenClauses } from '../../../../tools/engines/suites.mjs';
+import { serviceVariable } from '../../../../tools/services/control.mjs';
 import { natsLeaserHarness, natsLedgerHarness, natsUnderTest, natsUrl, World } from './harness.mjs';
 
 const world = new World();
@@ -94,6 +98,38 @@ describe('what servers promise', () => {
       evidence: 'none',
       replicas: 1,
     });
+  });
+
+  test('asked at its monitoring address, it says what it does, which is not enough either', async () => {
+    const connection = await connectionAt(natsUrl());
+    const monitoring = [serviceVariable('HOLDFAST_NATS_MONITORING')];
+    expect(await probeNats(connection, { monitoring })).toMatchObject({
+      acknowledges: 'unsynced',
+      evidence: 'monitoring',
+      syncMilliseconds: { [monitoring[0] as string]: 120_000 },
+    });
+    const found = await openNats(connection, { prefix: world.prefix(), monitoring }).catch(
+      (error: unknown) => error,
+    );
+    expect(NatsUnsuitableError.is(found) && found.kind).toBe('not-durable');
+  });
+
+  test('one that proves that it syncs every write is opened without asking for less, and declares it', async () => {
+    // Servers before 2.10 cannot; this is what newer ones say when they are told `sync_interval: always`.
+    const config = { max_memory: 1, sync_interval: 120_000_000_000, sync_always: true, compress_ok: true };
+    const server = createServer((_request, response) => {
+      response.end(JSON.stringify({ jetstream: { config } }));
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    cleanups.push(async () => await new Promise((resolve) => server.close(resolve)));
+    const monitoring = [`http://127.0.0.1:${(server.address() as AddressInfo).port}`];
+    const connection = await connectionAt(natsUrl());
+    await using storage = await openNats(connection, { prefix: world.prefix(), monitoring });
+    expect(storage.report).toMatchObject({ acknowledges: 'synced', evidence: 'monitoring' });
+    expect([storage.ledger.supports.durable, storage.leaser.supports.durable]).toEqual([true, true]);
+    await storage.ledger.append('log', 0, [Uint8Array.of(1)]);
   });
 
   test('a stream that is made for something else is refused', async () => {
