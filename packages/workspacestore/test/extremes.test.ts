@@ -6,13 +6,14 @@ import { Dir, nodeFileSystem, removeTree } from '@holdfast/durable';
 import { ArchiveLimitError } from '@holdfast/workspacestore';
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { countForCampaign } from '../../../tools/campaign/count.mjs';
 import { withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
 
 /** Trees at the edge: a success or a typed refusal, in bounded memory, and cleaning up works. */
 
 /** Files of one directory; a campaign asks for a million. */
-const manyFiles = Number(process.env['HOLDFAST_MANY_FILES'] ?? 5_000);
+const manyFiles = Number(process.env['HOLDFAST_MANY_FILES'] ?? 20_000);
 
 let top: string;
 let root: string;
@@ -85,9 +86,54 @@ describe(`${manyFiles} files in one directory`, () => {
         expect((await store.snapshot(copy)).ref).toBe(ref);
       });
       await removeRoot();
+      countForCampaign('files of one directory', manyFiles);
     },
     60_000 + manyFiles * 2,
   );
+});
+
+describe('a tree that is 1,000 levels deep', () => {
+  test('is refused by the limit of levels, captured where that allows it, and comes back and goes like any other', async () => {
+    const levels = 1_000;
+    {
+      // By handles: the path of the deepest one is longer than a call takes.
+      let dir = Dir.openRoot(nodeFileSystem(), root);
+      for (let level = 1; level <= levels; level += 1) {
+        dir.mkdir('level', 0o755);
+        const child = dir.openDir('level');
+        dir.close();
+        dir = child;
+      }
+      using file = dir.createFile('bottom', 0o600);
+      file.write(Buffer.from('the bottom'), 0);
+      dir.close();
+    }
+    expect(await refusal({})).toEqual({ limit: 'depth', cap: 256, observed: 257 });
+    const limits = { depth: levels + 1, pathBytes: 10 * levels };
+    expect(await refusal({ ...limits, depth: levels })).toEqual({
+      limit: 'depth',
+      cap: levels,
+      observed: levels + 1,
+    });
+    // A path that is longer than any call takes has a limit of its own.
+    expect(await refusal({ depth: levels + 1 })).toMatchObject({ limit: 'pathBytes', cap: 4095 });
+    await withStore(memoryBlobs(), { limits }, async (store) => {
+      const { ref, stats } = await store.snapshot(root);
+      expect([stats.entries, stats.files]).toEqual([levels + 1, 1]);
+      const copy = path.join(top, 'copy');
+      await store.materialize(ref, copy);
+      expect((await store.snapshot(copy)).ref).toBe(ref);
+      const bottom = (await store.list(ref)).at(-1)?.path as string;
+      expect(bottom.split('/')).toHaveLength(levels + 1);
+      const parts: Uint8Array[] = [];
+      for await (const part of await store.read(ref, bottom)) parts.push(part);
+      expect(Buffer.concat(parts).toString()).toBe('the bottom');
+      expect((await store.verify(ref, { deep: true })).problems).toEqual([]);
+      using parent = Dir.openRoot(nodeFileSystem(), top);
+      expect(await removeTree(parent, 'copy')).toBe(true);
+    });
+    await removeRoot();
+  }, 120_000);
 });
 
 describe('content over the limit', () => {
