@@ -1,5 +1,5 @@
 import { isHoldfastError } from '@holdfast/base';
-import { type BackendFault, backendFaults, FaultScript } from '@holdfast/base/testing';
+import { type BackendFault, backendFaults, FaultScript, ManualClock } from '@holdfast/base/testing';
 import {
   BlobIntegrityError,
   Blobs,
@@ -7,6 +7,7 @@ import {
   MemoryBlobStorage,
   MemoryBlobsDriver,
 } from '@holdfast/blobs';
+import { openFsBlobsDriver } from '@holdfast/blobs/fs';
 import {
   type BlobsFaultOperation,
   type BlobsHarness,
@@ -15,6 +16,7 @@ import {
   scriptedBlobsDriver,
   verifyBlobs,
 } from '@holdfast/blobs/testing';
+import { ModelFileSystem } from '@holdfast/durable/testing';
 import { describe, expect, it } from 'vitest';
 
 const liars = new Set<BackendFault>(backendFaults.filter(({ lies }) => lies).map(({ kind }) => kind));
@@ -117,16 +119,45 @@ function lyingHarness(operation: BlobsFaultOperation, kind: BackendFault): Blobs
   };
 }
 
-describe('a blob store that always lies', () => {
+/** The same of the driver of a disk. */
+function lyingFsHarness(operation: BlobsFaultOperation, kind: BackendFault | 'nothing'): BlobsHarness {
+  const disks = new WeakMap<Blobs, ModelFileSystem>();
+  const open = async (fileSystem: ModelFileSystem): Promise<Blobs> => {
+    const driver = await openFsBlobsDriver('/store', { fileSystem, clock: new ManualClock(0) });
+    const faults = kind === 'nothing' ? [] : [{ operation, kind, times: 'always' as const }];
+    const script = new FaultScript<BlobsFaultOperation>(faults);
+    const store = new Blobs(scriptedBlobsDriver(driver, script));
+    disks.set(store, fileSystem);
+    return store;
+  };
+  return {
+    adapter: `fs, with ${kind} of ${operation}`,
+    limits: { manyKeys: 120, ...(kind === 'nothing' ? {} : { caseMilliseconds: 2_000 }) },
+    fresh: async () => await open(new ModelFileSystem()),
+    reopen: async (store) => await open(disks.get(store) as ModelFileSystem),
+  };
+}
+
+describe.each([
+  ['in memory', lyingHarness],
+  ['on a disk', lyingFsHarness],
+] as const)('a blob store %s that always lies', (_, harnessOf) => {
   it.each(rows.filter(([, kind]) => liars.has(kind)))(
     'is noticed by the suite: %s: %s',
     { timeout: 60_000 },
     async (operation, kind) => {
-      const { cases } = await verifyBlobs(lyingHarness(operation, kind));
+      const { cases } = await verifyBlobs(harnessOf(operation, kind));
       const killers = cases.filter(({ outcome }) => outcome === 'failed').map(({ clause }) => clause);
       expect(killers).not.toEqual([]);
     },
   );
+});
+
+describe('a blob store that always lies', () => {
+  it('is noticed for its lies: its twin that has none passes', { timeout: 120_000 }, async () => {
+    const { cases } = await verifyBlobs(lyingFsHarness('put', 'nothing'));
+    expect(cases.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  });
 
   it('about the end of an object is noticed by the reader', async () => {
     const storage = new MemoryBlobStorage();

@@ -31,19 +31,14 @@ export function testCrashes(label: string, strategy: RestoreStrategy): void {
           maxStatesPerRecovery: 16,
         });
         expect(any.moments[1]?.cut).toBe(0);
-        // Most of what can go wrong is in the change itself: all of its moments.
-        const late = { crashes: 2, maxStates: 40_000 };
+        // Most of what can go wrong is in the change itself: all that a first crash in it can leave.
+        const late = { crashes: 2, maxStatesPerRecovery: 32, shuffle: true, wholeMoments: true };
         const report = await explored(
           crashScenario({ ...item, dirty: undefined, strategy, late: true }),
           late,
         );
         expect(report.truncated).toBe(false);
-        expect(report.moments).toMatchObject([
-          { sampled: 0, cut: 0, leftOut: 0 },
-          { cut: 0, leftOut: 0 },
-        ]);
-        const [, recoveries] = report.moments;
-        expect(recoveries?.sampled).toBeLessThan((recoveries?.whole ?? 0) / 100);
+        expect(report.moments).toMatchObject([{ sampled: 0, cut: 0, leftOut: 0 }, { cut: 0 }]);
         expect(report.states[1]).toBeGreaterThan(50);
       });
     }
