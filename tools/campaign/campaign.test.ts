@@ -193,7 +193,9 @@ describe('the report', () => {
       options: '--minutes 5',
     });
     expect(text).toContain('# Campaign of 2026-01-02');
-    expect(text).toContain('**1 violation(s)** in 2 campaigns');
+    expect(text).toContain(
+      '**1 violation(s)**, 0 of them rounds that did not end in their time, in 2 campaigns',
+    );
     expect(text).toContain('| a | that a holds | 12,345 things | 10 things | 5–6 | 2 | 1 min 15 s | 0 |');
     expect(text).toContain('- b: 7 of 10 things, for want of time');
     expect(text).toContain('- c: no privileges');
@@ -201,5 +203,25 @@ describe('the report', () => {
     expect(text).toContain("### b, round 1, seed 5\n\n```text\nlost: '''x'''\n```");
     expect(text).toContain('A \\| B');
     expect(text).toContain('- a: a mistake (`a.test.ts`)');
+  });
+
+  it('does not call a round whole that did not end', () => {
+    const state = emptyState('2026-01-01T00:00:00.000Z');
+    const progress = progressOf(state, 'a', 5);
+    progress.rounds = 1;
+    progress.violations.push({ seed: 5, round: 1, story: 'ended after 20 s without a result' });
+    const machine = {
+      node: 'v20',
+      system: 's',
+      processor: 'p',
+      processors: 1,
+      memory: '1 GiB',
+      fileSystem: 'ext4',
+      commit: 'c',
+    };
+    const ended = '2026-01-02T00:00:00.000Z';
+    const text = writeReport({ campaigns: [campaign('a')], state, machine, ended, options: '' });
+    expect(text).toContain('**1 violation(s)**, 1 of them rounds that did not end in their time,');
+    expect(text).toContain('| nothing counted |');
   });
 });

@@ -25,10 +25,17 @@ export function writeReport({ campaigns, state, machine, ended, options }) {
   const violations = ran.flatMap(({ campaign, progress }) =>
     (progress?.violations ?? []).map((violation) => ({ campaign, violation })),
   );
+  const unfinished = violations.filter(({ violation }) =>
+    violation.story.endsWith('without a result'),
+  ).length;
+  const found =
+    violations.length === 0
+      ? 'No violation'
+      : `**${violations.length} violation(s)**, ${unfinished} of them rounds that did not end in their time,`;
   const lines = [
     `# Campaign of ${ended.slice(0, 10)}`,
     '',
-    `${violations.length === 0 ? 'No violation' : `**${violations.length} violation(s)**`} in ${ran.length} campaigns, ` +
+    `${found} in ${ran.length} campaigns, ` +
       `${duration(state.seconds)} of running. Started ${state.started}, ended ${ended}.`,
     '',
     '| | |',
@@ -49,12 +56,17 @@ export function writeReport({ campaigns, state, machine, ended, options }) {
   for (const { campaign, progress } of ran) {
     if (progress === undefined) continue;
     const done = Object.entries(progress.counts).map(([unit, count]) => `${grouped(count)} ${unit}`);
+    // Without a unit a round does everything, unless it did not end.
+    if (done.length === 0)
+      done.push(
+        campaign.goal === undefined && progress.violations.length === 0 ? 'all of it' : 'nothing counted',
+      );
     const goal =
       campaign.goal === undefined ? 'one round' : `${grouped(campaign.goal.count)} ${campaign.goal.unit}`;
     const last = progress.firstSeed + progress.rounds - 1;
     const seeds = progress.rounds === 1 ? `${progress.firstSeed}` : `${progress.firstSeed}–${last}`;
     lines.push(
-      `| ${campaign.name} | ${cell(campaign.proves)} | ${done.length === 0 ? 'all of it' : done.join('; ')} | ${goal} | ` +
+      `| ${campaign.name} | ${cell(campaign.proves)} | ${done.join('; ')} | ${goal} | ` +
         `${seeds} | ${progress.rounds} | ${duration(progress.seconds)} | ${progress.violations.length} |`,
     );
   }
