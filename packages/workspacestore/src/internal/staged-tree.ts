@@ -25,6 +25,8 @@ export class StagedTree {
   readonly #open = new Map<string, Dir>();
   readonly #syncs = new Set<Promise<void>>();
   #syncFailure: { readonly error: unknown } | undefined;
+  /** Modes that new files get by being made with them: the umask and the file system are the same for all. */
+  readonly #plainModes = new Set<number>();
   /** `false` once a mode did not stick. */
   modesKept = true;
   bytesWritten = 0;
@@ -60,7 +62,7 @@ export class StagedTree {
     try {
       if (bytes.length > 0) file.write(bytes, 0);
       this.bytesWritten += bytes.length;
-      this.#setMode(file, entry.mode);
+      this.#setFileMode(file, entry.mode);
       return this.#syncLater(file);
     } finally {
       file.close();
@@ -77,7 +79,7 @@ export class StagedTree {
         position += piece.length;
         this.bytesWritten += piece.length;
       }
-      this.#setMode(file, entry.mode);
+      this.#setFileMode(file, entry.mode);
       await this.#syncLater(file);
     } finally {
       file.close();
@@ -125,10 +127,17 @@ export class StagedTree {
     return this.#directory(parent).createFile(name, entry.mode);
   }
 
-  #setMode(node: Dir | File, mode: number): void {
-    if ((node.stat().mode & 0o777) === mode) return;
+  #setFileMode(file: File, mode: number): void {
+    if (this.#plainModes.has(mode)) return;
+    if (this.#setMode(file, mode) === 'plain') this.#plainModes.add(mode);
+  }
+
+  /** `plain`: the node had it already. */
+  #setMode(node: Dir | File, mode: number): 'plain' | 'set' {
+    if ((node.stat().mode & 0o777) === mode) return 'plain';
     node.chmod(mode);
     if ((node.stat().mode & 0o777) !== mode) this.modesKept = false;
+    return 'set';
   }
 
   #syncLater(node: Dir | File): Promise<void> | undefined {
