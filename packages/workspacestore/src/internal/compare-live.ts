@@ -26,6 +26,13 @@ interface Level {
   next: number;
 }
 
+/** A directory on the way down: its row in the live tree and its key in the other, as far as they have it. */
+interface Descent {
+  readonly path: Uint8Array;
+  readonly live: number | undefined;
+  readonly key: Uint8Array | undefined;
+}
+
 /**
  * Reads a live directory beside a snapshot. Tree keys say which directories are equal: nothing below those is listed or
  * read from the store, so that beyond the walk the cost is that of what differs.
@@ -92,19 +99,20 @@ class Comparing {
     await this.#enter(new Uint8Array(0), 0, this.#target.treeKey);
     for (let level = this.#levels.at(-1); level !== undefined; level = this.#levels.at(-1)) {
       if (pacer.due) await pacer.rest(this.#options.signal);
-      await this.#step(level);
+      const next = this.#step(level);
+      if (next !== undefined) await this.#enter(next.path, next.live, next.key);
     }
     refuseOmittedEntries(this.#ref, this.#target, this.#collector.entries);
   }
 
-  /** Takes the next name of a directory, on the sides that have it. */
-  async #step(level: Level): Promise<void> {
+  /** Takes the next name of a directory, on the sides that have it. Returns the directory of that name, if it is one. */
+  #step(level: Level): Descent | undefined {
     const stats = this.#result.table;
     const row = level.rows[level.next];
     const hasLive = level.liveNext < level.liveEnd;
     if (row === undefined && !hasLive) {
       this.#levels.pop();
-      return;
+      return undefined;
     }
     const order = row === undefined ? -1 : hasLive ? stats.compareName(level.liveNext, row.name) : 1;
     let path: Uint8Array | undefined;
@@ -122,9 +130,8 @@ class Comparing {
       path = this.#collector.add(level.path, row, this.#levels.length);
       if (row.kind === 'directory') targetKey = row.value;
     }
-    if (path !== undefined && (liveDirectory !== undefined || targetKey !== undefined)) {
-      await this.#enter(path, liveDirectory, targetKey);
-    }
+    if (path === undefined || (liveDirectory === undefined && targetKey === undefined)) return undefined;
+    return { path, live: liveDirectory, key: targetKey };
   }
 
   async #enter(path: Uint8Array, live: number | undefined, key: Uint8Array | undefined): Promise<void> {
