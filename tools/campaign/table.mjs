@@ -315,7 +315,7 @@ export const campaigns = [
     round: { HOLDFAST_GENERATED_TREES: 500 },
     goal: { unit: 'generated trees', count: 20_000 },
     weight: 3,
-    limitSeconds: 600,
+    limitSeconds: 1_800,
     planted: [
       { mistake: 'modes are not set', test: 'packages/workspacestore/test/round-trip.test.ts' },
       {

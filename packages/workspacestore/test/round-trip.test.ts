@@ -107,7 +107,7 @@ describe('snapshot, materialize, snapshot', () => {
       );
       countForCampaign('generated trees', generated);
     },
-    60_000 + generated * 1000,
+    60_000 + generated * 3_000,
   );
 
   test('cuts files of several MiB and stores equal content once', async () => {
