@@ -8,7 +8,8 @@ import { newWriter } from './model/writer-actor.js';
 
 /**
  * The collection protocol of `docs/contracts/collection.md` as a state machine, in every order of steps, with actors that stop
- * at any of them for ever: as many states as `HOLDFAST_MODEL_STATES` allows, which may be all. `collect-interleavings.test.ts` does the same to the real code, in
+ * at any of them for ever: as many states as `HOLDFAST_MODEL_STATES` allows, which may be all; of orders that differ in
+ * nothing that can be lost, one (see `explore`). `collect-interleavings.test.ts` does the same to the real code, in
  * orders that a seed chooses.
  */
 
@@ -140,7 +141,10 @@ const mostStates = Number(process.env['HOLDFAST_MODEL_STATES'] ?? 20_000);
 type ScenarioName = keyof typeof scenarios;
 
 function run(name: ScenarioName, ...broken: readonly string[]): Exploration {
-  return explore(scenarios[name], { broken: new Set(broken) }, broken.length === 0 ? mostStates : 400_000);
+  // The reductions hide this mistake as little as the others, but going deep first it is met after twenty times as many states.
+  const reduced = !broken.includes('decisions are put over others');
+  const most = broken.length === 0 ? mostStates : 400_000;
+  return explore(scenarios[name], { broken: new Set(broken) }, most, { reduced });
 }
 
 /** One way to break the protocol each, and a scenario that shows it. */

@@ -123,6 +123,16 @@ export function stepCollector(world: World, self: Collector, rules: Rules): bool
   }
 }
 
+/** Tells whether the next step is seen by nobody else, and sees nothing of others. */
+export function isOwnCollectorStep({ step, todo }: Collector): boolean {
+  return (step === 'leftovers' || step === 'retire') && todo.length === 0;
+}
+
+/** Tells whether the next step may ask journals what is live. */
+export function readsJournals({ dead, step }: Collector): boolean {
+  return !dead && (step === 'mark' || step === 'condemn' || step === 'live');
+}
+
 function copyLogs(logs: World['logs']): World['logs'] {
   return Object.fromEntries(Object.entries(logs).map(([writer, log]) => [writer, [...log]]));
 }

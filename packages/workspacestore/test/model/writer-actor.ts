@@ -131,6 +131,15 @@ export function stepWriter(world: World, self: Writer, rules: Rules): boolean {
   }
 }
 
+/** Tells whether the next step is seen by nobody else, and sees nothing of others. */
+export function isOwnWriterStep(self: Writer): boolean {
+  if (self.step === 'begin') return self.writer !== '' && self.avoid.length === 0;
+  if (self.step !== 'prove') return false;
+  const name = self.unproved.find((candidate) => !self.proved.includes(candidate));
+  // What was condemned is not looked for.
+  return name === undefined || self.condemned.includes(`archive ${name}`);
+}
+
 /** The archives of a record that is all there; without one a snapshot is larger, not wrong. */
 function openRecord(world: World, ref: string): string[] {
   for (const [record, archives] of Object.entries(world.records)) {
