@@ -25,21 +25,25 @@ export function testLedgerFaults(runner, engine) {
         await inWorld(engine, async ({ open }) => {
           const random = seededRandom(seed);
           const ledger = ledgerOf(await open(await engine.place(), { answerMilliseconds: 2_000 }));
-          let writing = true;
-          const killing = (async () => {
-            let kills = 0;
-            while (writing) {
-              await sleep(100 + random.next() * 300);
-              await controlService(engine.service, 'kill');
-              kills += 1;
-              await controlService(engine.service, 'restart');
-            }
-            return kills;
-          })();
-          await appendThrough(ledger, 'log', 300, async () => await sleep(5)).finally(() => {
-            writing = false;
+          // So many times, however slow the machine is.
+          const kills = new Set(Array.from({ length: 5 }, (_, at) => 60 * at + 1 + random.below(59)));
+          /** @type {Promise<void> | undefined} */
+          let killing;
+          const kill = async () => {
+            await sleep(random.next() * 10);
+            await controlService(engine.service, 'kill');
+            await controlService(engine.service, 'restart');
+          };
+          let at = 0;
+          await appendThrough(ledger, 'log', 300, async () => {
+            at += 1;
+            if (!kills.has(at)) return;
+            await killing;
+            // Beside what is written meanwhile.
+            killing = kill();
+            killing.catch(() => undefined);
           });
-          assert.ok((await killing) > 1);
+          await killing;
           await expectExactlyOnce(ledger, 'log', 300);
         });
       },
