@@ -122,7 +122,7 @@ describe('fs put and delete', () => {
           await checkStore(await openModelBlobs(disk), facts);
         },
       },
-      { crashes: 2 },
+      { crashes: 2, recoveryExhaustiveUpTo: 12 },
     );
     expect(report).toMatchObject({ exhaustive: true, truncated: false });
     expect(report.states[1]).toBeGreaterThan(100);

@@ -23,6 +23,8 @@ export interface PublishOptions {
   readonly mode?: number | undefined;
   /** `true` (default): an existing name is left alone. `false`: it is replaced atomically. */
   readonly exclusive?: boolean | undefined;
+  /** Directories that are synced side by side with the file, before the name is given: those on a path just made. */
+  readonly alsoSync?: readonly Dir[] | undefined;
   /** Aborts have no effect from the moment the name is given. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -110,7 +112,8 @@ export class StagedFile implements Disposable {
     return runStepsSync(this.#publish(entryNameBytes(name), options));
   }
 
-  // 1. Set the exact mode, then sync the file: a name must never lead to bytes that a crash can take back.
+  // 1. Set the exact mode, then sync the file: a name must never lead to bytes that a crash can take back. What else the
+  //    caller needs durable is waited for at the same time: a journaling disk makes one commit of it.
   // 2. Point of no return: give the name, by link (refused when taken) or by rename (replaces atomically).
   // 3. After a link, remove the temporary name.
   // 4. Sync the directory, also when the name was taken: whoever gave it may have died before this step.
@@ -118,7 +121,7 @@ export class StagedFile implements Disposable {
     const exclusive = options.exclusive ?? true;
     throwIfAborted(options.signal);
     if (options.mode !== undefined) this.file.chmod(options.mode);
-    yield* syncStep([this.file]);
+    yield* syncStep([...(options.alsoSync ?? []), this.file]);
     throwIfAborted(options.signal);
     const created = exclusive ? this.#link(name) : this.#rename(name);
     try {

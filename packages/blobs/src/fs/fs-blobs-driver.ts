@@ -24,7 +24,7 @@ import { isForeign } from './foreign.js';
 import { fsFailure, isMissing } from './fs-failure.js';
 import { placeObject } from './layout.js';
 import { listObjects } from './list-objects.js';
-import { ObjectDirectories, pathAttempts } from './object-directories.js';
+import { ObjectDirectories, type OpenedPath, pathAttempts } from './object-directories.js';
 import { type SweepResult, sweepObjects } from './sweep-objects.js';
 
 /** What `openFsBlobs` has prepared for a driver, which owns it from then on. */
@@ -72,8 +72,8 @@ export class FsBlobsDriver implements BlobsDriver {
       const { directories, file } = placeObject(key);
       for (let attempt = 1; ; attempt += 1) {
         try {
-          using dir = await this.#directories.ensure(key, directories, options.signal);
-          return await this.#putInto(dir, file, key, source, options.signal);
+          using path = this.#directories.open(key, directories, options.signal);
+          return await this.#putInto(path, file, key, source, options.signal);
         } catch (error) {
           // A sweep removed an empty directory, or this put's temporary file, under our feet: nothing became visible.
           if (!isMissing(error) || attempt === pathAttempts) throw error;
@@ -83,24 +83,28 @@ export class FsBlobsDriver implements BlobsDriver {
     });
   }
 
-  // 1. The path is durable (see ObjectDirectories.ensure). If the name is taken: compare, and make it durable.
-  // 2. Write a temporary file beside it, sync it, link it to its name unless taken, sync the directory.
+  // 1. If the name is taken: compare, and make it and the path to it durable.
+  // 2. Write a temporary file beside it, sync it and the path, link it to its name unless taken, sync the directory.
   // 3. If somebody else was faster: compare with theirs, which step 2 has made durable.
   async #putInto(
-    dir: Dir,
+    path: OpenedPath,
     file: string,
     key: string,
     source: ReopenableSource,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly created: boolean }> {
+    const { dir, parents } = path;
     const present = openObject(dir, file, key);
     if (present !== undefined) {
       await compare(present, key, source, signal);
-      await dir.syncLater();
+      await syncTogether([dir, ...parents]);
+      path.synced();
       return { created: false };
     }
     const { random } = this.#parts;
-    const published = await publishFile(dir, file, source, { mode: 0o600, exclusive: true, signal, random });
+    const how = { mode: 0o600, exclusive: true, alsoSync: parents, signal, random };
+    const published = await publishFile(dir, file, source, how);
+    path.synced();
     if (published.created) return { created: true };
     const winner = openObject(dir, file, key);
     // Deleted again meanwhile: as if this put had come after the other put and before the delete.
@@ -205,6 +209,12 @@ export class FsBlobsDriver implements BlobsDriver {
   #assertOpen(): void {
     if (this.#closed) throw new BlobsClosedError();
   }
+}
+
+/** Waits for all, also after a failure: nothing may still run when the directories are closed. */
+async function syncTogether(dirs: readonly Dir[]): Promise<void> {
+  const outcomes = await Promise.allSettled(dirs.map((dir) => dir.syncLater()));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /** Opens an object's file; `undefined` when the name does not exist. */

@@ -65,43 +65,57 @@ export class ObjectDirectories {
   }
 
   /**
-   * Opens the directory at `path`, making what is missing. When this resolves, every name on the path survives a loss
-   * of power: also those that another process made, which may have died before it synced them.
+   * Opens the directory at `path`, making what is missing. Its names may not be durable yet, also those that another
+   * process made, which may have died before it synced them: whoever puts an object into it syncs `parents` first.
    */
-  async ensure(key: string, path: readonly string[], signal: AbortSignal | undefined): Promise<Dir> {
+  open(key: string, path: readonly string[], signal: AbortSignal | undefined): OpenedPath {
+    const parents: Dir[] = [];
+    const unproved: string[] = [];
     let current = this.#root.retain();
-    for (const name of path) {
-      let child: Dir;
-      try {
-        child = await this.#ensureChild(current, name, signal);
-      } catch (error) {
-        throw isForeign(error) ? foreignEntry(key, name, error) : error;
-      } finally {
-        current.close();
-      }
-      current = child;
-    }
-    return current;
-  }
-
-  // 1. Open the child, making it when it is missing.
-  // 2. Unless its name is known to be durable: sync the parent.
-  // 3. Remember the identity that was opened before the sync; what was made since is not covered by it.
-  async #ensureChild(parent: Dir, name: string, signal: AbortSignal | undefined): Promise<Dir> {
-    throwIfAborted(signal);
-    const child = openIfThere(parent, name) ?? makeChild(parent, name);
     try {
-      const known = identity(child);
-      if (!this.#durable.has(known)) {
-        await parent.syncLater();
-        if (this.#durable.size >= maxRemembered) this.#durable.clear();
-        this.#durable.add(known);
+      for (const name of path) {
+        throwIfAborted(signal);
+        const child = openOrMake(current, name, key);
+        const known = identity(child);
+        if (this.#durable.has(known)) current.close();
+        else {
+          parents.push(current);
+          unproved.push(known);
+        }
+        current = child;
       }
-      return child;
     } catch (error) {
-      child.close();
+      for (const dir of [current, ...parents]) dir.close();
       throw error;
     }
+    return {
+      dir: current,
+      parents,
+      // The identities that were opened before the sync; what was made since is not covered by it.
+      synced: () => {
+        if (this.#durable.size >= maxRemembered) this.#durable.clear();
+        for (const known of unproved) this.#durable.add(known);
+      },
+      [Symbol.dispose]: () => {
+        for (const dir of [current, ...parents]) dir.close();
+      },
+    };
+  }
+}
+
+/** The directory of an object, with those that have to be synced before anything in it is durable. Dispose it. */
+export interface OpenedPath extends Disposable {
+  readonly dir: Dir;
+  readonly parents: readonly Dir[];
+  /** Call it when `parents` have been synced. */
+  synced(): void;
+}
+
+function openOrMake(parent: Dir, name: string, key: string): Dir {
+  try {
+    return openIfThere(parent, name) ?? makeChild(parent, name);
+  } catch (error) {
+    throw isForeign(error) ? foreignEntry(key, name, error) : error;
   }
 }
 
