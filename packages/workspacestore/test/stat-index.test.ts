@@ -4,6 +4,8 @@ import * as path from 'node:path';
 
 import { systemClock } from '@holdfast/base';
 import { type Blobs, memoryBlobs } from '@holdfast/blobs';
+import { nodeFileSystem } from '@holdfast/durable';
+import { TracingFileSystem } from '@holdfast/durable/testing';
 import { CacheDirectoryError, WorkspaceStore, type WorkspaceStoreOptions } from '@holdfast/workspacestore';
 import { beforeEach, describe, expect, test } from 'vitest';
 
@@ -14,6 +16,8 @@ let root: string;
 let cacheDirectory: string;
 /** Rows learned a moment ago count as settled. */
 const clock = { ...systemClock, now: () => Date.now() + 10_000 };
+/** The last change of the tree is after the start of every capture, however slow the machine is. */
+const slowClock = { ...systemClock, now: () => Date.now() - 60_000 };
 
 beforeEach(() => {
   const top = temporaryDirectory();
@@ -109,9 +113,9 @@ describe('a saved stat index', () => {
 
 describe('a row is not trusted', () => {
   test('when its file was changed just before it was read', async () => {
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), { clock: slowClock }, async (store) => {
       await store.snapshot(root);
-      expect((await store.snapshot(root)).stats.filesRead).toBeGreaterThan(0);
+      expect((await store.snapshot(root)).stats.filesRead).toBe(20);
     });
   });
 
@@ -142,5 +146,62 @@ for line in sys.stdin: m[1:2] = b"c"; print("done", flush=True)`,
       writer.stdin.end();
       await new Promise((resolve) => writer.once('close', resolve));
     }
+  });
+});
+
+describe('a directory is not listed again', () => {
+  /** The directories whose names a snapshot asked the disk for. */
+  async function listed(store: WorkspaceStore, disk: TracingFileSystem, options: { ignore?: string[] } = {}) {
+    const before = disk.calls.length;
+    const { ref } = await store.snapshot(root, options);
+    // What a store without any memory says.
+    const fresh = await withStore(memoryBlobs(), {}, (other) => other.snapshot(root, options));
+    expect(ref).toBe(fresh.ref);
+    const calls = disk.calls.slice(before).filter(({ operation }) => operation === 'readdir');
+    return calls.map((call) => path.relative(root, call.path)).sort();
+  }
+
+  test('until its names may have changed', async () => {
+    const disk = new TracingFileSystem(nodeFileSystem());
+    await withStore(memoryBlobs(), { clock, fileSystem: disk }, async (store) => {
+      expect(await listed(store, disk)).toEqual(['', 'd0', 'd1', 'd2', 'd3']);
+      expect(await listed(store, disk)).toEqual([]);
+      fs.writeFileSync(path.join(root, 'd1/f1'), 'other content');
+      expect(await listed(store, disk)).toEqual([]);
+      fs.writeFileSync(path.join(root, 'd1/new'), '');
+      fs.rmSync(path.join(root, 'd2/f2'));
+      expect(await listed(store, disk)).toEqual(['d1', 'd2']);
+      fs.renameSync(path.join(root, 'd3/f3'), path.join(root, 'd3/g3'));
+      fs.rmSync(path.join(root, 'link'));
+      expect(await listed(store, disk)).toEqual(['', 'd3']);
+      fs.rmSync(path.join(root, 'd0'), { recursive: true });
+      fs.mkdirSync(path.join(root, 'd0'));
+      expect(await listed(store, disk)).toEqual(['', 'd0']);
+      // A time that was set back does not hide that something was added.
+      const { atime, mtime } = fs.statSync(path.join(root, 'd0'));
+      fs.writeFileSync(path.join(root, 'd0/again'), 'x');
+      fs.utimesSync(path.join(root, 'd0'), atime, mtime);
+      expect(await listed(store, disk)).toEqual(['d0']);
+      expect(await listed(store, disk)).toEqual([]);
+    });
+  });
+
+  test('unless it had changed just before', async () => {
+    const disk = new TracingFileSystem(nodeFileSystem());
+    await withStore(memoryBlobs(), { clock: slowClock, fileSystem: disk }, async (store) => {
+      await listed(store, disk);
+      expect(await listed(store, disk)).toEqual(['', 'd0', 'd1', 'd2', 'd3']);
+    });
+  });
+
+  test('unless something in it was left out', async () => {
+    const disk = new TracingFileSystem(nodeFileSystem());
+    await withStore(memoryBlobs(), { clock, fileSystem: disk }, async (store) => {
+      await listed(store, disk, { ignore: ['f1'] });
+      expect(await listed(store, disk)).toEqual(['d1']);
+      expect(await listed(store, disk)).toEqual([]);
+      expect(await listed(store, disk, { ignore: ['f1', 'd2/'] })).toEqual([]);
+      expect(await listed(store, disk)).toEqual(['', 'd1', 'd2']);
+    });
   });
 });

@@ -1,7 +1,6 @@
 import { createSha256, Pacer, toHex } from '@holdfast/base';
-import { pack } from 'tar-stream';
-
 import { encodeIndex, type FrameLocation, type IndexRow } from './archive-index.js';
+import { memberHeader, memberPadding, tarEnd } from './tar/member-header.js';
 
 /** Makes the name of an archive unique to one attempt of one writer. */
 export interface ArchiveMeta {
@@ -57,7 +56,8 @@ export async function buildArchive(
     if (list.length === 0) continue;
     let at = offset + blockBytes;
     for (const frame of list) {
-      for (const object of frame.objects) rows.push({ ...object, frame: frames.length });
+      for (const { key, kind, offset: start, length } of frame.objects)
+        rows.push({ key, kind, frame: frames.length, offset: start, length });
       frames.push({
         offset: at,
         storedLength: frame.bytes.length,
@@ -87,24 +87,18 @@ function memberBytes(size: number): number {
 async function packMembers(
   members: readonly { name: string; parts: readonly Uint8Array[] }[],
 ): Promise<{ name: string; size: number; pieces: Uint8Array[] }> {
-  const tar = pack();
-  for (const { name, parts } of members) {
+  const pieces = members.flatMap(({ name, parts }) => {
     const size = parts.reduce((sum, part) => sum + part.length, 0);
-    // Fixed headers: the bytes depend on the content only. No member needs an extended header.
-    const entry = tar.entry({ name, size, mode: 0o644, mtime: new Date(0), uid: 0, gid: 0, type: 'file' });
-    for (const part of parts.slice(0, -1)) entry.write(part);
-    entry.end(parts.at(-1));
-  }
-  tar.finalize();
+    return [memberHeader(name, size), ...parts, memberPadding(size)];
+  });
+  pieces.push(tarEnd);
   const hash = createSha256();
-  const pieces: Uint8Array[] = [];
   let size = 0;
   const pacer = new Pacer();
-  for await (const piece of tar as AsyncIterable<Uint8Array>) {
+  for (const piece of pieces) {
     hash.update(piece);
-    pieces.push(piece);
     size += piece.length;
     if (pacer.due) await pacer.rest();
   }
-  return { name: toHex(hash.digest()), size, pieces };
+  return { name: toHex(hash.digest()), size, pieces: pieces.filter(({ length }) => length > 0) };
 }

@@ -4,9 +4,9 @@ import type { LookupParts } from './object-lookup.js';
 
 /** A sink with what a capture in slices, or in another thread, needs of it. */
 export interface CaptureDestination extends ObjectSink {
-  /** `true` when `flush` should be called at the next rest. */
+  /** `true` when `relieve` should be called before more is added. */
   readonly full: boolean;
-  flush(): Promise<void>;
+  relieve(): Promise<void>;
   /** Forgets what has been added: the capture starts over. */
   restart(): void;
   /** What another thread needs in order to know what is new; `undefined` when nothing is stored at all. */
@@ -20,7 +20,7 @@ export const nowhere: CaptureDestination = Object.freeze({
   has: () => true,
   add: () => undefined,
   full: false,
-  flush: () => Promise.resolve(),
+  relieve: () => Promise.resolve(),
   restart: () => undefined,
   lookupParts: () => undefined,
   receive: () => Promise.resolve(),

@@ -5,21 +5,21 @@ import { UnreadableError } from '../errors.js';
 import type { EntryKind, OmitReason } from '../tree.js';
 import { ByteWriter } from './byte-writer.js';
 import { CaptureLedger, isDenied, isMoved } from './capture-ledger.js';
-import type { Level } from './capture-level.js';
+import { type Level, none, progressThrough } from './capture-level.js';
 import type { CaptureResult, CaptureRules, CaptureTotals, ObjectSink } from './capture-types.js';
 import { joinPath } from './entry-path.js';
 import { FileReader } from './file-reading.js';
+import { MountBoundary } from './mount-boundary.js';
 import { addObject } from './object-adding.js';
 import { emptyFileKey, emptyTreeKey } from './object-key.js';
 import { ReservedPaths } from './reserved-paths.js';
-import { racyFlag, StatTable } from './stat-table.js';
-import { writeTreeRow } from './tree-object.js';
+import { listedFlag, racyFlag, StatTable } from './stat-table.js';
+import { encodeTreeRows } from './table-tree.js';
 
 /** What became of one look at an entry: done, or it moved under the look. */
 type Look = 'done' | 'moved';
 
 const attempts = 4;
-const none = -1;
 
 /**
  * Captures one tree: walks it in canonical order, reads what the previous table does not vouch for, and hands every
@@ -37,8 +37,7 @@ export class Capture {
   readonly #writer = new ByteWriter(4096);
   readonly #levels: Level[] = [];
   readonly #ledger: CaptureLedger;
-  #rootMount: string | undefined;
-  #rootDevice = 0n;
+  #mount: MountBoundary | undefined;
 
   constructor(
     fileSystem: FileSystem,
@@ -64,8 +63,7 @@ export class Capture {
   /** Runs the capture below an open root, which the caller closes. */
   *run(root: DirHandle): Generator<void, CaptureResult> {
     const stat = this.#fileSystem.fstat(root);
-    this.#rootDevice = stat.dev;
-    this.#rootMount = this.#fileSystem.mountId(root);
+    this.#mount = new MountBoundary(this.#fileSystem, root, stat);
     const row = this.#table.allocate(1);
     this.#table.setNode(row, new Uint8Array(0), 'directory', stat);
     try {
@@ -75,7 +73,11 @@ export class Capture {
         const name = level.names[level.next];
         level.next += 1;
         if (name === undefined) this.#leave(level);
-        else yield* this.#capture(level, name);
+        else {
+          const old = this.#findOld(level, name);
+          if (!this.#passOver(level, name, old))
+            yield* this.#capture(level, level.listed ? name.slice() : name, old);
+        }
         yield;
       }
     } finally {
@@ -93,30 +95,27 @@ export class Capture {
   }
 
   #enter(dir: DirHandle, path: Uint8Array, row: number, before: Stat, oldRow: number): void {
-    const names = this.#fileSystem.readdir(dir).sort((a, b) => Buffer.compare(a, b));
+    const previous = this.#previous;
+    const known = oldRow !== none && previous.kind(oldRow) === 'directory' ? oldRow : none;
+    const listed =
+      known !== none && (previous.flags(known) & listedFlag) !== 0 && this.#vouches(known, before);
+    const names = listed
+      ? previous.childNames(known)
+      : this.#fileSystem.readdir(dir).sort((a, b) => Buffer.compare(a, b));
     this.#ledger.checkNames(path, names.length);
-    const hasOld = oldRow !== none && this.#previous.kind(oldRow) === 'directory';
-    const oldFirst = hasOld ? this.#previous.first(oldRow) : 0;
-    this.#levels.push({
-      dir,
-      path,
-      row,
-      before,
-      names,
-      next: 0,
-      first: this.#table.allocate(names.length),
-      kept: 0,
-      oldRow: hasOld ? oldRow : none,
-      oldNext: oldFirst,
-      oldEnd: hasOld ? oldFirst + this.#previous.count(oldRow) : 0,
-      clean: hasOld,
-    });
+    const first = this.#table.allocate(names.length);
+    const at = { dir, path, row, before, names, listed, first };
+    this.#levels.push({ ...at, ...progressThrough(previous, known) });
   }
 
   #leave(level: Level): void {
+    const { before, names } = level;
     const after = this.#fileSystem.fstat(level.dir);
-    if (after.mtimeNs !== level.before.mtimeNs || after.ctimeNs !== level.before.ctimeNs)
-      this.#ledger.race(level.path);
+    const moved = after.mtimeNs !== before.mtimeNs || after.ctimeNs !== before.ctimeNs;
+    if (moved) this.#ledger.race(level.path);
+    // Later captures need not read the directory again: adding and removing a name moves both of its times.
+    else if (level.kept === names.length && before.ctimeNs < this.#rules.racyFromNs)
+      this.#table.setFlags(level.row, listedFlag);
     if (level.oldNext < level.oldEnd) level.clean = false;
     this.#table.setChildren(level.row, level.first, level.kept);
     this.#table.setKey(level.row, this.#treeKey(level));
@@ -135,21 +134,41 @@ export class Capture {
       if (this.#sink.has('tree', key)) return key;
     }
     this.#writer.reset();
-    for (let row = level.first; row < level.first + level.kept; row += 1) {
-      const kind = this.#table.kind(row);
-      writeTreeRow(this.#writer, {
-        name: this.#table.name(row),
-        kind,
-        mode: kind === 'symlink' ? 0 : this.#table.mode(row) & 0o777,
-        size: this.#table.size(row),
-        value: kind === 'symlink' ? this.#table.target(row) : this.#table.key(row),
-      });
-    }
+    encodeTreeRows(this.#writer, this.#table, level.first, level.kept);
     return addObject(this.#sink, 'tree', this.#writer.view());
   }
 
-  *#capture(level: Level, name: Uint8Array): Generator<void> {
-    const old = this.#findOld(level, name);
+  /**
+   * Takes over the previous row of a file or link that was not touched since, which is most of them. The look is by path:
+   * quicker, and good for exactly this. `false` when it takes more to tell.
+   */
+  #passOver(level: Level, name: Uint8Array, old: number): boolean {
+    if (old === none) return false;
+    const previous = this.#previous;
+    const kind = previous.kind(old);
+    if (kind === 'directory' || this.#mayLeaveOut(level, name)) return false;
+    const hint = lstatHint(this.#fileSystem, level.dir, name);
+    if (hint?.dev !== level.before.dev || !this.#vouches(old, hint)) return false;
+    if (kind === 'file') {
+      if (hint.size > this.#rules.limits.fileBytes) return false;
+      if (hint.size > 0 && !this.#sink.has('file', previous.key(old))) return false;
+      this.#ledger.checkBytes(level.path, name, hint.size);
+    }
+    const row = this.#nextRow(level, name);
+    this.#table.copyNode(row, previous, old);
+    this.#flagRacy(row, hint);
+    if (kind === 'file') this.#countFile(level, name, hint);
+    return true;
+  }
+
+  /** Whether reserved names or ignore rules have a say about an entry that is no directory. */
+  #mayLeaveOut(level: Level, name: Uint8Array): boolean {
+    const { ignore } = this.#rules;
+    if (this.#reserved.has(level.path, name)) return true;
+    return !ignore.isEmpty && ignore.matches(joinPath(level.path, name.slice()), false);
+  }
+
+  *#capture(level: Level, name: Uint8Array, old: number): Generator<void> {
     if (this.#reserved.has(level.path, name)) {
       const stat = this.#fileSystem.lstat(level.dir, name);
       this.#omit(level, name, 'reserved', stat, old);
@@ -165,6 +184,10 @@ export class Capture {
 
   /** The previous row of the same name; moves past the rows of names that are gone. */
   #findOld(level: Level, name: Uint8Array): number {
+    if (level.listed) {
+      level.oldNext += 1;
+      return level.oldNext - 1;
+    }
     while (level.oldNext < level.oldEnd) {
       const order = this.#previous.compareName(level.oldNext, name);
       if (order > 0) break;
@@ -182,7 +205,7 @@ export class Capture {
       // Most likely still one: opening it tells, and decides.
       if (this.#lookAtDirectory(level, name, undefined, old) === 'done') return 'done';
     }
-    const stat = this.#glance(level, name, old) ?? this.#lstat(level, name);
+    const stat = this.#lstat(level, name);
     if (stat === 'unreadable') return this.#unreadable(level, name, undefined, old);
     if (stat === undefined) {
       // Gone since its directory was read: a snapshot a moment later would not have it either.
@@ -207,13 +230,6 @@ export class Capture {
     }
   }
 
-  /** A look by path, which is quicker and good for one thing: to find a file or link untouched since the last capture. */
-  #glance(level: Level, name: Uint8Array, old: number): Stat | undefined {
-    if (old === none || this.#previous.kind(old) === 'directory') return undefined;
-    const hint = lstatHint(this.#fileSystem, level.dir, name);
-    return hint?.dev === level.before.dev && this.#vouches(old, hint) ? hint : undefined;
-  }
-
   #lstat(level: Level, name: Uint8Array): Stat | undefined | 'unreadable' {
     try {
       return this.#fileSystem.lstat(level.dir, name);
@@ -235,7 +251,7 @@ export class Capture {
     }
     try {
       const stat = this.#fileSystem.fstat(dir);
-      if (this.#isOtherMount(dir, stat, old)) {
+      if (this.#mount?.isLeft(dir, stat, this.#isKnownDirectory(old, stat)) === true) {
         this.#fileSystem.close(dir);
         this.#omit(level, name, 'mount', stat, old);
         return 'done';
@@ -250,14 +266,8 @@ export class Capture {
     }
   }
 
-  /** Mount identity costs a read of `/proc`: a directory that the previous capture saw on this inode is not asked again. */
-  #isOtherMount(dir: DirHandle, stat: Stat, old: number): boolean {
-    const known =
-      old !== none && this.#previous.kind(old) === 'directory' && this.#previous.ino(old) === stat.ino;
-    if (known && stat.dev === this.#rootDevice) return false;
-    const mount = this.#fileSystem.mountId(dir);
-    if (mount === undefined || this.#rootMount === undefined) return stat.dev !== this.#rootDevice;
-    return mount !== this.#rootMount;
+  #isKnownDirectory(old: number, stat: Stat): boolean {
+    return old !== none && this.#previous.kind(old) === 'directory' && this.#previous.ino(old) === stat.ino;
   }
 
   #lookAtSymlink(level: Level, name: Uint8Array, stat: Stat, old: number): Look {
@@ -328,8 +338,7 @@ export class Capture {
     this.#table.setKey(row, key);
     this.#table.setFlags(row, flags);
     this.#flagRacy(row, stat);
-    this.#ledger.countFile(stat.size);
-    if ((stat.mode & 0o7000) !== 0) this.#ledger.drops(joinPath(level.path, name), stat);
+    this.#countFile(level, name, stat);
     if (
       old === none ||
       this.#previous.kind(old) !== 'file' ||
@@ -343,11 +352,20 @@ export class Capture {
 
   /** Adds a row for an entry, checking every limit that concerns it. */
   #keep(level: Level, name: Uint8Array, kind: EntryKind, stat: Stat): number {
-    this.#ledger.countEntry(level.path, name, this.#levels.length);
-    const row = level.first + level.kept;
-    level.kept += 1;
+    const row = this.#nextRow(level, name);
     this.#table.setNode(row, name, kind, stat);
     return row;
+  }
+
+  #nextRow(level: Level, name: Uint8Array): number {
+    this.#ledger.countEntry(level.path, name, this.#levels.length);
+    level.kept += 1;
+    return level.first + level.kept - 1;
+  }
+
+  #countFile(level: Level, name: Uint8Array, stat: Stat): void {
+    this.#ledger.countFile(stat.size);
+    if ((stat.mode & 0o7000) !== 0) this.#ledger.drops(joinPath(level.path, name.slice()), stat);
   }
 
   #unreadable(level: Level, name: Uint8Array, stat: Stat | undefined, old: number, cause?: unknown): Look {

@@ -95,7 +95,7 @@ async function copyObjects(
     }
     if (Buffer.compare(top.key, emptyTreeKey) === 0 || sink.has('tree', top.key)) continue;
     addObject(sink, 'tree', await reader.readWhole(table, 'tree', top.key, wanted));
-    if (sink.full) await sink.flush();
+    if (sink.full) await sink.relieve();
   }
   await copyFiles(source, table, [...files.values()], sink, ref, options);
   const rootKey = keyBytes(rootKeyOfRef(ref));
@@ -112,7 +112,7 @@ async function copyFiles(
   options: CopyOptions,
 ): Promise<void> {
   const flushWhenFull = async (): Promise<void> => {
-    if (sink.full) await sink.flush();
+    if (sink.full) await sink.relieve();
   };
   const receiver = {
     whole: async (entry: TreeEntry, bytes: Uint8Array) => {

@@ -1,5 +1,5 @@
 import type { BuiltFrame, FrameObject } from './archive-writer.js';
-import { type Compression, encodeFrame } from './frame-codec.js';
+import { type Compression, encodeFrameLater } from './frame-codec.js';
 import type { ObjectKind } from './object-key.js';
 
 /** Raw bytes of a frame that holds more than one object. */
@@ -53,8 +53,8 @@ export class FrameBuilder {
 }
 
 /** Compresses a frame. */
-export function buildFrame(frame: RawFrame, compression: Compression): BuiltFrame {
-  const { codec, bytes } = encodeFrame(frame.bytes, compression);
+export async function buildFrame(frame: RawFrame, compression: Compression): Promise<BuiltFrame> {
+  const { codec, bytes } = await encodeFrameLater(frame.bytes, compression);
   // A stored frame must not keep a whole buffer alive for a few bytes.
   const owned = bytes.buffer.byteLength > bytes.byteLength * 2 ? bytes.slice() : bytes;
   return { codec, bytes: owned, rawLength: frame.bytes.length, objects: frame.objects };

@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
 
@@ -27,37 +28,81 @@ export function canCompress(compression: Compression): boolean {
 export function encodeFrame(raw: Uint8Array, compression: Compression): { codec: number; bytes: Uint8Array } {
   const stored = { codec: frameCodecs.none, bytes: raw };
   if (compression === 'none' || raw.length < 64) return stored;
-  if (raw.length >= 4 * sampleBytes) {
-    const middle = (raw.length - sampleBytes) >> 1;
-    const sample = raw.subarray(middle, middle + sampleBytes);
-    if (!pays(sample, compress(sample, compression))) return stored;
-  }
+  const sample = sampleOf(raw);
+  if (sample !== undefined && !pays(sample, compress(sample, compression))) return stored;
   const bytes = compress(raw, compression);
   return pays(raw, bytes) ? { codec: frameCodecs[compression], bytes } : stored;
+}
+
+/** From so many bytes on, compressing in the background is worth the way there. */
+const backgroundBytes = 32_768;
+
+/** The same, off this thread where that pays. The bytes must not be changed meanwhile. */
+export async function encodeFrameLater(
+  raw: Uint8Array,
+  compression: Compression,
+): Promise<{ codec: number; bytes: Uint8Array }> {
+  if (compression === 'none' || raw.length < backgroundBytes) return encodeFrame(raw, compression);
+  const stored = { codec: frameCodecs.none, bytes: raw };
+  const sample = sampleOf(raw);
+  if (sample !== undefined && !pays(sample, await compressLater(sample, compression))) return stored;
+  const bytes = await compressLater(raw, compression);
+  return pays(raw, bytes) ? { codec: frameCodecs[compression], bytes } : stored;
+}
+
+/** The part of a large frame that tells whether the rest is worth the trouble. */
+function sampleOf(raw: Uint8Array): Uint8Array | undefined {
+  if (raw.length < 4 * sampleBytes) return undefined;
+  const middle = (raw.length - sampleBytes) >> 1;
+  return raw.subarray(middle, middle + sampleBytes);
 }
 
 function pays(raw: Uint8Array, compressed: Uint8Array): boolean {
   return compressed.length <= raw.length - (raw.length >> 5);
 }
 
-function compress(raw: Uint8Array, compression: Exclude<Compression, 'none'>): Uint8Array {
+type Codec = Exclude<Compression, 'none'>;
+
+function compress(raw: Uint8Array, compression: Codec): Uint8Array {
   switch (compression) {
     case 'gzip':
-      return gzipSync(raw, { level: 1, chunkSize: chunkSizeFor(raw.length >> 1) });
+      return gzipSync(raw, gzipOptions(raw));
     case 'brotli':
-      return brotliCompressSync(raw, {
-        chunkSize: chunkSizeFor(raw.length >> 1),
-        params: {
-          [constants.BROTLI_PARAM_QUALITY]: 1,
-          [constants.BROTLI_PARAM_SIZE_HINT]: raw.length,
-        },
-      });
-    case 'zstd': {
-      const { zstdCompressSync } = zlib as Zstd;
-      if (zstdCompressSync === undefined) throw new TypeError('zstd needs Node 22.15 or later to write');
-      return zstdCompressSync(raw);
-    }
+      return brotliCompressSync(raw, brotliOptions(raw));
+    case 'zstd':
+      return zstdSync(raw);
   }
+}
+
+async function compressLater(raw: Uint8Array, compression: Codec): Promise<Uint8Array> {
+  switch (compression) {
+    case 'gzip':
+      return await gzipLater(raw, gzipOptions(raw));
+    case 'brotli':
+      return await brotliLater(raw, brotliOptions(raw));
+    case 'zstd':
+      return zstdSync(raw);
+  }
+}
+
+const gzipLater = promisify<Uint8Array, zlib.ZlibOptions, Uint8Array>(zlib.gzip);
+const brotliLater = promisify<Uint8Array, zlib.BrotliOptions, Uint8Array>(zlib.brotliCompress);
+
+function gzipOptions(raw: Uint8Array): zlib.ZlibOptions {
+  return { level: 1, chunkSize: chunkSizeFor(raw.length >> 1) };
+}
+
+function brotliOptions(raw: Uint8Array): zlib.BrotliOptions {
+  return {
+    chunkSize: chunkSizeFor(raw.length >> 1),
+    params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_SIZE_HINT]: raw.length },
+  };
+}
+
+function zstdSync(raw: Uint8Array): Uint8Array {
+  const { zstdCompressSync } = zlib as Zstd;
+  if (zstdCompressSync === undefined) throw new TypeError('zstd needs Node 22.15 or later to write');
+  return zstdCompressSync(raw);
 }
 
 /**

@@ -170,7 +170,7 @@ async function copyLive(
       if (kind !== 'chunklist' && Buffer.compare(keyOf(kind, bytes), key) !== 0) return false;
       sink.add(kind, key, bytes);
     }
-    if (sink.full) await sink.flush();
+    if (sink.full) await sink.relieve();
   }
   return true;
 }

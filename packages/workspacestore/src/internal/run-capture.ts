@@ -5,6 +5,7 @@ import type { CaptureResult, CaptureRules, CaptureTotals } from './capture-types
 import { drive } from './drive.js';
 import { unpackObjects } from './engine/frame-objects.js';
 import { captureRemotely, ThreadLostError } from './engine/remote-capture.js';
+import { hasMoreEntries } from './entry-count.js';
 import type { CheckedRules } from './live-capture.js';
 import { mappedInodesLater } from './mapped-inodes.js';
 import { signatureTrust } from './signature-trust.js';
@@ -15,8 +16,8 @@ import type { TreeRoot } from './tree-root.js';
 /** Entries from which a capture goes to another thread: below, starting and feeding one costs more than it brings. */
 const manyEntries = 4000;
 
-/** Entries after which a capture of unknown size is started over in another thread. */
-const moreThanExpected = 1500;
+/** Entries from which a tree of which nothing is known, so that every file is read, goes to another thread. */
+const manyUnknownEntries = 1500;
 
 /** Everything that one capture is about. */
 interface Task {
@@ -48,14 +49,11 @@ export async function captureLive(
   };
   const task = { context, root, rules, options, previous, destination };
   if (!context.engine.available) return await captureHere(task);
-  if (previous === undefined) {
-    const small = await captureUpTo(task, moreThanExpected);
-    if (small !== undefined) return small;
-    destination.restart();
-  } else if (previous.rows < manyEntries) {
-    return await captureHere(task);
-  }
-  return await captureElsewhere(task);
+  const many =
+    previous === undefined
+      ? hasMoreEntries(root.path, rules.ignore, manyUnknownEntries)
+      : previous.rows >= manyEntries;
+  return many ? await captureElsewhere(task) : await captureHere(task);
 }
 
 async function captureElsewhere(task: Task): Promise<CaptureResult> {
@@ -86,36 +84,22 @@ async function captureElsewhere(task: Task): Promise<CaptureResult> {
 }
 
 async function captureHere(task: Task): Promise<CaptureResult> {
-  return (await captureUpTo(task, Number.POSITIVE_INFINITY)) as CaptureResult;
-}
-
-/** Captures in this thread; `undefined` when the tree has more entries than that. */
-async function captureUpTo(task: Task, entries: number): Promise<CaptureResult | undefined> {
   const { context, root, rules, options, previous, destination } = task;
   const capture = new Capture(context.fileSystem, rules, previous, destination);
-  const tooMany = new Error('the tree has more entries than expected');
-  try {
-    const result = await drive(capture.run(root.dir.handle()), {
-      signal: options.signal,
-      wantsRest: () => {
-        if (capture.totals.entries > entries) throw tooMany;
-        return destination.full;
-      },
-      onRest: async () => {
-        report(options, capture.totals);
-        if (destination.full) await destination.flush();
-      },
-    });
-    // Rows that vouch without having been read were looked at when they were.
-    if (result.totals.filesRead === 0) return result;
-    const settled = mappedInodesLater().then((inodes) => {
-      result.table.distrust(inodes);
-    });
-    return { ...result, settled };
-  } catch (error) {
-    if (error !== tooMany) throw error;
-    return undefined;
-  }
+  const result = await drive(capture.run(root.dir.handle()), {
+    signal: options.signal,
+    wantsRest: () => destination.full,
+    onRest: async () => {
+      report(options, capture.totals);
+      if (destination.full) await destination.relieve();
+    },
+  });
+  // Rows that vouch without having been read were looked at when they were.
+  if (result.totals.filesRead === 0) return result;
+  const settled = mappedInodesLater().then((inodes) => {
+    result.table.distrust(inodes);
+  });
+  return { ...result, settled };
 }
 
 function report(options: CaptureOptions, totals: CaptureTotals): void {

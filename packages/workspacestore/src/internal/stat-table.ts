@@ -6,9 +6,13 @@ import { keyLength } from './object-key.js';
 /** Kinds by their code in a stat table. */
 const entryKinds: readonly EntryKind[] = ['directory', 'file', 'symlink'];
 const fileCode = 1;
+const symlinkCode = 2;
 
 /** A row's content was read too shortly after the node's last change to trust its signature. */
 export const racyFlag = 1;
+
+/** A directory's rows were all its names when its signature was recorded, and that can be trusted. */
+export const listedFlag = 2;
 
 /** A stat table as plain buffers. */
 export interface StatTableParts {
@@ -77,6 +81,26 @@ export class StatTable {
     c.ino[row] = stat.ino;
     c.mtimeNs[row] = stat.mtimeNs;
     c.ctimeNs[row] = stat.ctimeNs;
+  }
+
+  /** Makes a row like one of another table: the same node, untouched since. */
+  copyNode(row: number, from: StatTable, source: number): void {
+    const c = this.#columns;
+    const other = from.#columns;
+    const kind = other.kind[source] as number;
+    c.kind[row] = kind;
+    c.flags[row] = other.flags[source] as number;
+    c.mode[row] = other.mode[source] as number;
+    c.nameLength[row] = other.nameLength[source] as number;
+    c.nameOffset[row] = this.#keep(from.name(source));
+    c.first[row] = kind === symlinkCode ? this.#keep(from.target(source)) : 0;
+    c.count[row] = kind === symlinkCode ? (other.count[source] as number) : 0;
+    c.nlink[row] = other.nlink[source] as number;
+    c.size[row] = other.size[source] as number;
+    c.ino[row] = other.ino[source] as bigint;
+    c.mtimeNs[row] = other.mtimeNs[source] as bigint;
+    c.ctimeNs[row] = other.ctimeNs[source] as bigint;
+    c.keys.set(from.key(source), row * keyLength);
   }
 
   setKey(row: number, key: Uint8Array): void {
@@ -169,6 +193,12 @@ export class StatTable {
   target(row: number): Uint8Array {
     const at = this.first(row);
     return this.#heap.subarray(at, at + this.count(row));
+  }
+
+  /** Views on the names of a directory's rows, in order. */
+  childNames(row: number): Uint8Array[] {
+    const first = this.first(row);
+    return Array.from({ length: this.count(row) }, (_, index) => this.name(first + index));
   }
 
   /** Orders the row's name against `name` by bytes. */

@@ -86,7 +86,7 @@ async function readInto(
   const pacer = new Pacer();
   const rest = async (): Promise<void> => {
     throwIfAborted(options.signal);
-    if (sink.full) await sink.flush();
+    if (sink.full) await sink.relieve();
     if (!pacer.due) return;
     const { entries, files, bytes } = tree.totals;
     options.onProgress?.({ phase: 'storing', entries, files, bytes, filesRead: files, bytesRead: bytes });
