@@ -35,3 +35,20 @@ export function progressThrough(
   const oldNext = previous.first(oldRow);
   return { next: 0, kept: 0, oldRow, oldNext, oldEnd: oldNext + previous.count(oldRow), clean: true };
 }
+
+/** The previous row of the next name; moves past the rows of names that are gone. */
+export function findOld(level: Level, previous: StatTable, name: Uint8Array): number {
+  if (level.listed) {
+    level.oldNext += 1;
+    return level.oldNext - 1;
+  }
+  while (level.oldNext < level.oldEnd) {
+    const order = previous.compareName(level.oldNext, name);
+    if (order > 0) break;
+    level.oldNext += 1;
+    if (order === 0) return level.oldNext - 1;
+    level.clean = false;
+  }
+  level.clean = false;
+  return none;
+}

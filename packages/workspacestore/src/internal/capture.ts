@@ -5,7 +5,7 @@ import { UnreadableError } from '../errors.js';
 import type { EntryKind, OmitReason } from '../tree.js';
 import { ByteWriter } from './byte-writer.js';
 import { CaptureLedger, isDenied, isMoved } from './capture-ledger.js';
-import { type Level, none, progressThrough } from './capture-level.js';
+import { findOld, type Level, none, progressThrough } from './capture-level.js';
 import type { CaptureResult, CaptureRules, CaptureTotals, ObjectSink } from './capture-types.js';
 import { joinPath } from './entry-path.js';
 import { FileReader } from './file-reading.js';
@@ -74,7 +74,7 @@ export class Capture {
         level.next += 1;
         if (name === undefined) this.#leave(level);
         else {
-          const old = this.#findOld(level, name);
+          const old = findOld(level, this.#previous, name);
           if (!this.#passOver(level, name, old))
             yield* this.#capture(level, level.listed ? name.slice() : name, old);
         }
@@ -180,23 +180,6 @@ export class Capture {
     }
     this.#ledger.race(joinPath(level.path, name));
     this.#omit(level, name, 'unreadable', this.#fileSystem.lstat(level.dir, name), old);
-  }
-
-  /** The previous row of the same name; moves past the rows of names that are gone. */
-  #findOld(level: Level, name: Uint8Array): number {
-    if (level.listed) {
-      level.oldNext += 1;
-      return level.oldNext - 1;
-    }
-    while (level.oldNext < level.oldEnd) {
-      const order = this.#previous.compareName(level.oldNext, name);
-      if (order > 0) break;
-      level.oldNext += 1;
-      if (order === 0) return level.oldNext - 1;
-      level.clean = false;
-    }
-    level.clean = false;
-    return none;
   }
 
   *#look(level: Level, name: Uint8Array, old: number): Generator<void, Look> {

@@ -115,15 +115,15 @@ export class SnapshotSink implements CaptureDestination {
 
 /** The frames of an archive to be, in their order, some of them still being compressed. */
 class PendingFrames {
-  readonly #data: (BuiltFrame | Promise<BuiltFrame>)[] = [];
-  readonly #trees: (BuiltFrame | Promise<BuiltFrame>)[] = [];
+  readonly #data: Promise<BuiltFrame>[] = [];
+  readonly #trees: Promise<BuiltFrame>[] = [];
   /** Of frames that are done. */
   storedBytes = 0;
   /** Of frames that are not. */
   rawBytes = 0;
 
   add(group: 'data' | 'trees', frame: BuiltFrame): void {
-    this.#of(group).push(frame);
+    this.#of(group).push(Promise.resolve(frame));
     this.storedBytes += frame.bytes.length;
   }
 
@@ -144,7 +144,7 @@ class PendingFrames {
     return { data: await Promise.all(this.#data), trees: await Promise.all(this.#trees) };
   }
 
-  #of(group: 'data' | 'trees'): (BuiltFrame | Promise<BuiltFrame>)[] {
+  #of(group: 'data' | 'trees'): Promise<BuiltFrame>[] {
     return group === 'data' ? this.#data : this.#trees;
   }
 }
