@@ -61,6 +61,9 @@ export interface CaptureResult {
   readonly dropped: readonly CaptureDrop[];
   readonly raced: readonly Uint8Array[];
   readonly totals: CaptureTotals;
-  /** Resolves when the table is final: rows that turned out not to be trusted have been marked. */
-  readonly settled?: Promise<void> | undefined;
+  /**
+   * Marks the rows that turn out not to be trusted; the table is final when it resolves. It competes for this thread: to
+   * be called, once, when nobody waits for anything else.
+   */
+  readonly settle?: (() => Promise<void>) | undefined;
 }

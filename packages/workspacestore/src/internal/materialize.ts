@@ -329,7 +329,7 @@ async function compareDestination(
     context.roots.learn(root.path, {
       identity,
       table: result.table,
-      settled: result.settled,
+      settled: result.settle?.(),
       committed: state?.committed,
     });
     const live = await toLiveTree(result, options.signal);

@@ -7,7 +7,7 @@ import { unpackObjects } from './engine/frame-objects.js';
 import { captureRemotely, ThreadLostError } from './engine/remote-capture.js';
 import { hasMoreEntries } from './entry-count.js';
 import type { CheckedRules } from './live-capture.js';
-import { mappedInodesLater } from './mapped-inodes.js';
+import { mappedInodes } from './mapped-inodes.js';
 import { signatureTrust } from './signature-trust.js';
 import type { StatTable } from './stat-table.js';
 import type { StoreContext } from './store-context.js';
@@ -48,6 +48,12 @@ export async function captureLive(
     racyFromNs: BigInt(Math.floor((context.clock.now() - trust.marginMs) * 1000)) * 1000n,
   };
   const task = { context, root, rules, options, previous, destination };
+  const result = await captureSomewhere(task);
+  return { ...result, settle: () => distrustMapped(result) };
+}
+
+async function captureSomewhere(task: Task): Promise<CaptureResult> {
+  const { context, root, rules, previous } = task;
   if (!context.engine.available) return await captureHere(task);
   const many =
     previous === undefined
@@ -86,7 +92,7 @@ async function captureElsewhere(task: Task): Promise<CaptureResult> {
 async function captureHere(task: Task): Promise<CaptureResult> {
   const { context, root, rules, options, previous, destination } = task;
   const capture = new Capture(context.fileSystem, rules, previous, destination);
-  const result = await drive(capture.run(root.dir.handle()), {
+  return await drive(capture.run(root.dir.handle()), {
     signal: options.signal,
     wantsRest: () => destination.full,
     onRest: async () => {
@@ -94,12 +100,11 @@ async function captureHere(task: Task): Promise<CaptureResult> {
       if (destination.full) await destination.relieve();
     },
   });
-  // Rows that vouch without having been read were looked at when they were.
-  if (result.totals.filesRead === 0) return result;
-  const settled = mappedInodesLater().then((inodes) => {
-    result.table.distrust(inodes);
-  });
-  return { ...result, settled };
+}
+
+/** Rows that vouch without having been read were looked at when they were. */
+async function distrustMapped({ table, totals }: CaptureResult): Promise<void> {
+  if (totals.filesRead > 0) table.distrust(await mappedInodes());
 }
 
 function report(options: CaptureOptions, totals: CaptureTotals): void {

@@ -35,7 +35,7 @@ export async function captureForScan(
     context.roots.learn(opened.path, {
       identity,
       table: result.table,
-      settled: result.settled,
+      settled: result.settle?.(),
       committed: state?.committed,
     });
     return result;

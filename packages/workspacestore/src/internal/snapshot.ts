@@ -85,7 +85,7 @@ async function attempt(
     describe(ref, hold, result, sink, context.clock.monotonic() - started);
   if (ref === base && start.hold !== undefined && sink.isEmpty) {
     const committed = { ref, hold: start.hold, closure: start.closure };
-    context.roots.learn(root.path, { identity, table: result.table, settled: result.settled, committed });
+    context.roots.learn(root.path, { identity, table: result.table, settled: result.settle?.(), committed });
     return finish(start.hold);
   }
   await sink.flush();
@@ -101,7 +101,7 @@ async function attempt(
   if ('absent' in outcome) return outcome;
   const closure = await extend(context, start.closure, sink.archives);
   const committed = { ref, hold: outcome.hold, closure };
-  const learned = { identity, table: result.table, settled: result.settled, committed };
+  const learned = { identity, table: result.table, settled: result.settle?.(), committed };
   context.roots.learn(root.path, learned);
   if (countUnsealed(closure) > tooManyUnsealed) await mergeNow(context, root.path, learned);
   await context.roots.committed(root.path);

@@ -10,7 +10,6 @@ import type { CaptureResult, ObjectSink } from '../capture-types.js';
 import { FrameBuilder, frameTargetBytes, type RawFrame } from '../frame-builder.js';
 import { encodeFrame } from '../frame-codec.js';
 import { IgnoreMatcher } from '../ignore-matcher.js';
-import { mappedInodes } from '../mapped-inodes.js';
 import { ObjectLookup } from '../object-lookup.js';
 import { StatTable } from '../stat-table.js';
 import {
@@ -104,7 +103,6 @@ function capture(job: CaptureJob, control: Int32Array): CaptureResult {
       const step = steps.next();
       if (step.done === true) {
         sink.flush();
-        if (step.value.totals.filesRead > 0) step.value.table.distrust(mappedInodes());
         return step.value;
       }
       if (Atomics.load(control, controlWords.abort) !== 0) throw new AbortedByFlag();
