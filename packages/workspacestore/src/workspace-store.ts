@@ -4,10 +4,9 @@ import type { Blobs } from '@holdfast/blobs';
 import type { CaptureOptions, ScanOptions, SnapshotOptions, SnapshotResult } from './capture-options.js';
 import type { CollectOptions, CollectReport, Explanation } from './collection.js';
 import { EntryNotFoundError, WorkspaceClosedError } from './errors.js';
-import { collectGarbage } from './internal/collect.js';
 import { compareLive } from './internal/compare-live.js';
 import { contentOf, fetchContents } from './internal/content-fetch.js';
-import { type CopyOptions, type CopyResult, copySnapshot } from './internal/copy.js';
+import type { CopyOptions, CopyResult } from './internal/copy.js';
 import { diffLiveTree, diffSnapshots } from './internal/diff.js';
 import { explainRef } from './internal/explain.js';
 import { canCompress } from './internal/frame-codec.js';
@@ -26,17 +25,17 @@ import { resolveRef } from './internal/resolve-ref.js';
 import { scanLive } from './internal/scan.js';
 import { takeSnapshot } from './internal/snapshot.js';
 import { openSnapshot, type StoreContext } from './internal/store-context.js';
-import { exportTar } from './internal/tar/export-tar.js';
-import { type ImportOptions, importTar } from './internal/tar/import-tar.js';
+import type { ImportOptions } from './internal/tar/import-tar.js';
 import { readTree } from './internal/tree-reading.js';
 import { type ListRow, TreeRows, toListRow } from './internal/tree-rows.js';
-import { verifyStore } from './internal/verify.js';
 import { forgetWriter } from './internal/writer-logs.js';
 import { parseRef, type Ref } from './ref.js';
 import type { ComparedTrees, LiveTree, Tree, TreeEntry } from './tree.js';
 import type { DiffOptions, TreeDiff } from './tree-diff.js';
 import type { VerifyOptions, VerifyReport, VerifySubject } from './verify-report.js';
 import type { ContentSink, SignalOptions, WorkspaceStoreOptions } from './workspace-store-options.js';
+
+// What few processes ever call is loaded when it is called: an agent's start should not wait for it.
 
 /**
  * Immutable, content-addressed snapshots of directories over any `Blobs`.
@@ -231,6 +230,7 @@ export class WorkspaceStore implements AsyncDisposable {
     const checked = parseRef(ref);
     return await this.#run(options, async () => {
       const snapshot = await openSnapshot(this.#context, checked, options);
+      const { copySnapshot } = await import('./internal/copy.js');
       return await target.#run(options, () =>
         copySnapshot(this.#context, snapshot, target.#context, checked, options),
       );
@@ -242,7 +242,10 @@ export class WorkspaceStore implements AsyncDisposable {
    */
   async verify(subject: VerifySubject, options: VerifyOptions = {}): Promise<VerifyReport> {
     const checked = subject === 'all' ? subject : parseRef(subject);
-    return await this.#run(options, () => verifyStore(this.#context, checked, options));
+    return await this.#run(options, async () => {
+      const { verifyStore } = await import('./internal/verify.js');
+      return await verifyStore(this.#context, checked, options);
+    });
   }
 
   /**
@@ -254,6 +257,7 @@ export class WorkspaceStore implements AsyncDisposable {
     return await this.#run(options, async () => {
       this.#collecting += 1;
       try {
+        const { collectGarbage } = await import('./internal/collect.js');
         await Promise.allSettled(this.#maintaining);
         throwIfAborted(options.signal);
         return await collectGarbage(this.#context, options);
@@ -303,7 +307,10 @@ export class WorkspaceStore implements AsyncDisposable {
    * @throws ArchiveEntryError or ArchiveLimitError naming the entry.
    */
   async importTar(stream: AsyncIterable<Uint8Array>, options: ImportOptions = {}): Promise<SnapshotResult> {
-    return await this.#run(options, () => importTar(this.#context, stream, options));
+    return await this.#run(options, async () => {
+      const { importTar } = await import('./internal/tar/import-tar.js');
+      return await importTar(this.#context, stream, options);
+    });
   }
 
   /**
@@ -314,7 +321,8 @@ export class WorkspaceStore implements AsyncDisposable {
   async exportTar(ref: Ref, options: SignalOptions = {}): Promise<AsyncIterable<Uint8Array>> {
     const tree = await this.openTree(ref, options);
     return await this.#look(ref, options, async (table) => {
-      return await Promise.resolve(exportTar(this.#context.reader, tree, table, options));
+      const { exportTar } = await import('./internal/tar/export-tar.js');
+      return exportTar(this.#context.reader, tree, table, options);
     });
   }
 

@@ -9,7 +9,6 @@ import { emptyFileKey, keyBytes, keyOf } from './object-key.js';
 import type { ObjectReader } from './object-reader.js';
 import type { ObjectTable } from './object-table.js';
 import { split } from './staged-tree.js';
-import { compareText } from './text-hunks.js';
 
 /** Where the content of one side's files comes from; `undefined` when a file is not what its entry says any more. */
 export type ContentSource = (entry: TreeEntry) => Promise<Uint8Array | undefined> | Uint8Array | undefined;
@@ -69,6 +68,7 @@ export async function addTexts(
     const a = before === undefined ? nothing : await sources.before(before);
     const b = after === undefined ? nothing : await sources.after(after);
     if (a === undefined || b === undefined) return { kind: 'raced' };
+    const { compareText } = await import('./text-hunks.js');
     return compareText(a, b, limits.contextLines);
   }
 }
