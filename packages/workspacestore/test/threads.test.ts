@@ -119,4 +119,59 @@ describe('a large tree, captured in another thread', () => {
     const commits = keys.filter((key) => key.startsWith('snapshots/')).length;
     expect(commits).toBeLessThan(3);
   });
+
+  test('is what one thread finds, whatever changed between two looks at it, at whichever end', async () => {
+    const seed = Number(process.env['HOLDFAST_SEED'] ?? 20261130);
+    console.log(`HOLDFAST_SEED=${seed}`);
+    const random = seededRandom(seed);
+    const place = path.join(temporaryDirectory(), 'edited');
+    fs.cpSync(root, place, { recursive: true });
+    const pick = (): string => path.join(place, `d${random.below(60)}`, `f${random.below(80)}`);
+    const edits: readonly ((file: string, other: string) => void)[] = [
+      (file) => {
+        fs.appendFileSync(file, 'more');
+      },
+      // As large and, by its own account, as old as before.
+      (file) => {
+        const { size, atime, mtime } = fs.statSync(file);
+        fs.writeFileSync(file, Buffer.alloc(size, random.below(128)));
+        fs.utimesSync(file, atime, mtime);
+      },
+      (file) => {
+        fs.rmSync(file);
+      },
+      (file) => {
+        fs.writeFileSync(`${file}-added`, 'added');
+      },
+      (file) => {
+        fs.chmodSync(file, fs.statSync(file).mode ^ 0o100);
+      },
+      // Untouched nodes under names that others had.
+      (file, other) => {
+        fs.renameSync(file, `${place}/between`);
+        fs.renameSync(other, file);
+        fs.renameSync(`${place}/between`, other);
+      },
+      (file, other) => {
+        const [one, two] = [path.dirname(file), path.dirname(other)];
+        fs.renameSync(one, `${place}/between`);
+        if (one !== two) fs.renameSync(two, one);
+        fs.renameSync(`${place}/between`, two);
+      },
+    ];
+    await withStore(memoryBlobs(), { clock }, async (store) => {
+      await store.snapshot(place);
+      await store.snapshot(place);
+      for (let round = 0; round < 12; round += 1) {
+        for (let left = random.below(4); left >= 0; left -= 1) {
+          const [file, other] = [pick(), pick()];
+          if (file === other || !fs.existsSync(file) || !fs.existsSync(other)) continue;
+          random.pick(edits)(file, other);
+        }
+        const found = await store.scan(place);
+        const alone = await withStore(memoryBlobs(), { threads: false }, (fresh) => fresh.scan(place));
+        expect(`${round} ${found.treeKey}`).toBe(`${round} ${alone.treeKey}`);
+      }
+    });
+  }, 120_000);
 });

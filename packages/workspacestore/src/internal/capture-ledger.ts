@@ -77,7 +77,7 @@ export class CaptureLedger {
   }
 
   /** Notes mode bits that a tree does not hold. */
-  drops(path: Uint8Array, stat: Stat): void {
+  drops(path: Uint8Array, stat: { readonly mode: number }): void {
     if ((stat.mode & 0o4000) !== 0) this.dropped.push({ path, what: 'setuid' });
     if ((stat.mode & 0o2000) !== 0) this.dropped.push({ path, what: 'setgid' });
     if ((stat.mode & 0o1000) !== 0) this.dropped.push({ path, what: 'sticky' });

@@ -13,6 +13,7 @@ import { MountBoundary } from './mount-boundary.js';
 import { addObject } from './object-adding.js';
 import { emptyFileKey, emptyTreeKey } from './object-key.js';
 import { ReservedPaths } from './reserved-paths.js';
+import type { Scouted } from './scout.js';
 import { listedFlag, racyFlag, StatTable } from './stat-table.js';
 import { encodeTreeRows } from './table-tree.js';
 
@@ -32,6 +33,7 @@ export class Capture {
   readonly #reserved: ReservedPaths;
   readonly #previous: StatTable;
   readonly #sink: ObjectSink;
+  readonly #scouted: Scouted | undefined;
   readonly #reader: FileReader;
   readonly #table = new StatTable();
   readonly #writer = new ByteWriter(4096);
@@ -44,7 +46,9 @@ export class Capture {
     rules: CaptureRules,
     previous: StatTable | undefined,
     sink: ObjectSink,
+    scouted?: Scouted,
   ) {
+    this.#scouted = scouted;
     this.#fileSystem = fileSystem;
     this.#rules = rules;
     this.#reserved = new ReservedPaths(rules.reserved);
@@ -103,6 +107,7 @@ export class Capture {
       ? previous.childNames(known)
       : this.#fileSystem.readdir(dir).sort((a, b) => Buffer.compare(a, b));
     this.#ledger.checkNames(path, names.length);
+    if (known !== none) this.#scouted?.reach(previous.first(known));
     const first = this.#table.allocate(names.length);
     const at = { dir, path, row, before, names, listed, first };
     this.#levels.push({ ...at, ...progressThrough(previous, known) });
@@ -146,19 +151,26 @@ export class Capture {
     if (old === none) return false;
     const previous = this.#previous;
     const kind = previous.kind(old);
-    if (kind === 'directory' || this.#mayLeaveOut(level, name)) return false;
-    const hint = lstatHint(this.#fileSystem, level.dir, name);
-    if (hint?.dev !== level.before.dev || !this.#vouches(old, hint)) return false;
+    if (kind === 'directory' || this.#mayLeaveOut(level, name) || !this.#isUntouched(level, name, old))
+      return false;
     if (kind === 'file') {
-      if (hint.size > this.#rules.limits.fileBytes) return false;
-      if (hint.size > 0 && !this.#sink.has('file', previous.key(old))) return false;
-      this.#ledger.checkBytes(level.path, name, hint.size);
+      const size = previous.size(old);
+      if (size > this.#rules.limits.fileBytes) return false;
+      if (size > 0 && !this.#sink.has('file', previous.key(old))) return false;
+      this.#ledger.checkBytes(level.path, name, size);
     }
     const row = this.#nextRow(level, name);
     this.#table.copyNode(row, previous, old);
-    this.#flagRacy(row, hint);
-    if (kind === 'file') this.#countFile(level, name, hint);
+    this.#flagRacy(row, previous.ctimeNs(old));
+    if (kind === 'file') this.#countFile(level, name, previous.size(old), previous.mode(old));
     return true;
+  }
+
+  /** A look by path, or that of the scout, whose notes hold where no name came or went. */
+  #isUntouched(level: Level, name: Uint8Array, old: number): boolean {
+    if (level.listed && this.#scouted?.saw(old) === true) return true;
+    const hint = lstatHint(this.#fileSystem, level.dir, name);
+    return hint?.dev === level.before.dev && this.#vouches(old, hint);
   }
 
   /** Whether reserved names or ignore rules have a say about an entry that is no directory. */
@@ -268,7 +280,7 @@ export class Capture {
     }
     const row = this.#keep(level, name, 'symlink', stat);
     this.#table.setTarget(row, target);
-    this.#flagRacy(row, stat);
+    this.#flagRacy(row, stat.ctimeNs);
     if (
       old === none ||
       this.#previous.kind(old) !== 'symlink' ||
@@ -320,8 +332,8 @@ export class Capture {
     const row = this.#keep(level, name, 'file', stat);
     this.#table.setKey(row, key);
     this.#table.setFlags(row, flags);
-    this.#flagRacy(row, stat);
-    this.#countFile(level, name, stat);
+    this.#flagRacy(row, stat.ctimeNs);
+    this.#countFile(level, name, stat.size, stat.mode);
     if (
       old === none ||
       this.#previous.kind(old) !== 'file' ||
@@ -346,9 +358,9 @@ export class Capture {
     return level.first + level.kept - 1;
   }
 
-  #countFile(level: Level, name: Uint8Array, stat: Stat): void {
-    this.#ledger.countFile(stat.size);
-    if ((stat.mode & 0o7000) !== 0) this.#ledger.drops(joinPath(level.path, name.slice()), stat);
+  #countFile(level: Level, name: Uint8Array, size: number, mode: number): void {
+    this.#ledger.countFile(size);
+    if ((mode & 0o7000) !== 0) this.#ledger.drops(joinPath(level.path, name.slice()), { mode });
   }
 
   #unreadable(level: Level, name: Uint8Array, stat: Stat | undefined, old: number, cause?: unknown): Look {
@@ -372,16 +384,11 @@ export class Capture {
 
   /** Tells whether the previous row still speaks for the node's content. */
   #vouches(old: number, stat: Stat): boolean {
-    return (
-      old !== none &&
-      this.#rules.trustSignatures &&
-      (this.#previous.flags(old) & racyFlag) === 0 &&
-      this.#previous.sameSignature(old, stat)
-    );
+    return old !== none && this.#rules.trustSignatures && this.#previous.vouches(old, stat);
   }
 
-  #flagRacy(row: number, stat: Stat): void {
-    if (stat.ctimeNs >= this.#rules.racyFromNs) this.#table.setFlags(row, this.#table.flags(row) | racyFlag);
+  #flagRacy(row: number, ctimeNs: bigint): void {
+    if (ctimeNs >= this.#rules.racyFromNs) this.#table.setFlags(row, this.#table.flags(row) | racyFlag);
   }
 
   #sameMode(row: number, old: number): boolean {

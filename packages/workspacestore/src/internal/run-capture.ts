@@ -8,6 +8,7 @@ import { captureRemotely, ThreadLostError } from './engine/remote-capture.js';
 import { hasMoreEntries } from './entry-count.js';
 import type { CheckedRules } from './live-capture.js';
 import { mappedInodes } from './mapped-inodes.js';
+import { type ScoutParts, shareScouting, stopScouting } from './scout.js';
 import { signatureTrust } from './signature-trust.js';
 import type { StatTable } from './stat-table.js';
 import type { StoreContext } from './store-context.js';
@@ -64,6 +65,7 @@ async function captureSomewhere(task: Task): Promise<CaptureResult> {
 
 async function captureElsewhere(task: Task): Promise<CaptureResult> {
   const { context, root, rules, options, previous, destination } = task;
+  const scouting = startScout(task);
   try {
     return await captureRemotely(
       context.engine,
@@ -73,6 +75,7 @@ async function captureElsewhere(task: Task): Promise<CaptureResult> {
         rules: { ...rules, ignore: rules.ignore.rules },
         previous: previous?.toParts(),
         closure: destination.lookupParts(),
+        scouted: scouting?.parts,
       },
       {
         signal: options.signal,
@@ -86,7 +89,25 @@ async function captureElsewhere(task: Task): Promise<CaptureResult> {
     if (!(error instanceof ThreadLostError)) throw error;
     destination.restart();
     return await captureHere(task);
+  } finally {
+    await scouting?.stop();
   }
+}
+
+/** A second look at a tree that was captured before, where a thread is free for it. */
+function startScout(task: Task): { readonly parts: ScoutParts; stop(): Promise<void> } | undefined {
+  const { context, root, rules, previous } = task;
+  if (previous === undefined || !rules.trustSignatures || !context.engine.canScout) return undefined;
+  const parts = shareScouting(previous.rows);
+  const ino = root.dir.stat().ino;
+  const running = context.engine.scout({ root: root.path, ino, previous: previous.toParts(), parts });
+  return {
+    parts,
+    stop: async () => {
+      stopScouting(parts);
+      await running;
+    },
+  };
 }
 
 async function captureHere(task: Task): Promise<CaptureResult> {

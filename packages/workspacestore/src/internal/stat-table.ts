@@ -213,6 +213,11 @@ export class StatTable {
     return length - name.length;
   }
 
+  /** Whether a node that looks so is untouched since its row was written. */
+  vouches(row: number, stat: Stat): boolean {
+    return ((this.#columns.flags[row] as number) & racyFlag) === 0 && this.sameSignature(row, stat);
+  }
+
   /** Tells whether the node still looks as it did when the row was made. */
   sameSignature(row: number, stat: Stat): boolean {
     const c = this.#columns;

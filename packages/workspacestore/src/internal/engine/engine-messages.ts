@@ -4,6 +4,7 @@ import type { Limits } from '../../limits.js';
 import type { CaptureResult, CaptureTotals } from '../capture-types.js';
 import type { Compression } from '../frame-codec.js';
 import type { LookupParts } from '../object-lookup.js';
+import type { ScoutParts } from '../scout.js';
 import type { StatTableParts } from '../stat-table.js';
 import type { TransferredError } from './error-transfer.js';
 import type { ExpandedFrame, StoredFrame } from './expand-frames.js';
@@ -26,6 +27,8 @@ export interface CaptureJob {
   readonly previous: StatTableParts | undefined;
   /** What need not be stored; `undefined` when nothing is stored at all. */
   readonly closure: LookupParts | undefined;
+  /** What another thread notes of the same tree meanwhile. */
+  readonly scouted: ScoutParts | undefined;
   /** See {@link controlWords}. */
   readonly control: SharedArrayBuffer;
   /** Brings back frame buffers that may be filled again. */
@@ -52,7 +55,17 @@ export interface ExpandJob {
   readonly frames: readonly StoredFrame[];
 }
 
-export type EngineJob = CaptureJob | CompressJob | ExpandJob;
+/** Looks at the same tree as a capture, from its end. */
+export interface ScoutJob {
+  readonly type: 'scout';
+  readonly id: number;
+  readonly root: string;
+  readonly ino: bigint;
+  readonly previous: StatTableParts;
+  readonly parts: ScoutParts;
+}
+
+export type EngineJob = CaptureJob | CompressJob | ExpandJob | ScoutJob;
 
 /** Objects of a frame: per object 32 bytes key, then kind, offset and length as three u32. */
 export interface RawFrameMessage {
@@ -79,4 +92,5 @@ export type EngineReply =
       readonly bytes: Uint8Array;
       readonly spare: ArrayBuffer | undefined;
     }
+  | { readonly type: 'scouted'; readonly id: number }
   | { readonly type: 'expanded'; readonly id: number; readonly frames: readonly ExpandedFrame[] | undefined };

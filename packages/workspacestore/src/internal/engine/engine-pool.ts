@@ -5,7 +5,7 @@ import { type MessagePort, Worker } from 'node:worker_threads';
 
 import type { BuiltFrame, FrameObject } from '../archive-writer.js';
 import type { Compression } from '../frame-codec.js';
-import type { CaptureJob, CompressJob, EngineReply, ExpandJob } from './engine-messages.js';
+import type { CaptureJob, CompressJob, EngineReply, ExpandJob, ScoutJob } from './engine-messages.js';
 import type { ExpandedFrame, StoredFrame } from './expand-frames.js';
 
 const mostCompressors = 4;
@@ -13,14 +13,14 @@ const mostCompressors = 4;
 /** These threads keep few objects: small young generations cost nothing and save tens of MiB. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
-type FrameJob = CompressJob | ExpandJob;
-type FrameReply = Extract<EngineReply, { readonly type: 'compressed' | 'expanded' }>;
+type FrameJob = CompressJob | ExpandJob | ScoutJob;
+type FrameReply = Extract<EngineReply, { readonly type: 'compressed' | 'expanded' | 'scouted' }>;
 
 /** Takes the replies of one capture. */
 export type ReplyListener = (reply: EngineReply | Error) => void;
 
 /**
- * The threads of one store: one that captures, some that compress and expand frames. Started when they are first needed, kept warm, never
+ * The threads of one store: one that captures, some that compress and expand frames and scout for it. Started when they are first needed, kept warm, never
  * in the way of the process's end.
  */
 export class EnginePool {
@@ -107,13 +107,27 @@ export class EnginePool {
     }
   }
 
-  async #runFrames(job: FrameJob, bytes: Uint8Array): Promise<FrameReply> {
+  /** Whether a scout would run beside a capture and not instead of it. */
+  get canScout(): boolean {
+    return this.#url !== undefined && availableParallelism() > 1;
+  }
+
+  /** Runs a scout until it meets the capture, or is stopped. */
+  async scout(job: Omit<ScoutJob, 'type' | 'id'>): Promise<void> {
+    try {
+      await this.#runFrames({ ...job, type: 'scout', id: this.#nextId++ });
+    } catch {
+      // Without it the capture takes longer.
+    }
+  }
+
+  async #runFrames(job: FrameJob, given?: Uint8Array): Promise<FrameReply> {
     const workers = this.#startCompressors();
     return await new Promise<FrameReply>((resolve, reject) => {
       this.#waiting.set(job.id, { resolve, reject });
       const worker = workers[job.id % workers.length] as Worker;
       worker.ref();
-      worker.postMessage(job, [bytes.buffer as ArrayBuffer]);
+      worker.postMessage(job, given === undefined ? [] : [given.buffer as ArrayBuffer]);
     });
   }
 
@@ -131,7 +145,7 @@ export class EnginePool {
     for (let started = 0; started < count; started += 1) {
       const worker = this.#start();
       worker.on('message', (reply: EngineReply) => {
-        if (reply.type !== 'compressed' && reply.type !== 'expanded') return;
+        if (reply.type !== 'compressed' && reply.type !== 'expanded' && reply.type !== 'scouted') return;
         if (reply.type === 'compressed' && reply.spare !== undefined)
           this.#spares?.postMessage(reply.spare, [reply.spare]);
         this.#waiting.get(reply.id)?.resolve(reply);

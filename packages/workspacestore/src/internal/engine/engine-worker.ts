@@ -11,6 +11,7 @@ import { FrameBuilder, frameTargetBytes, type RawFrame } from '../frame-builder.
 import { encodeFrame } from '../frame-codec.js';
 import { IgnoreMatcher } from '../ignore-matcher.js';
 import { ObjectLookup } from '../object-lookup.js';
+import { Scout, Scouted } from '../scout.js';
 import { StatTable } from '../stat-table.js';
 import {
   type CaptureJob,
@@ -20,6 +21,7 @@ import {
   type EngineReply,
   type ExpandJob,
   mostOnTheWay,
+  type ScoutJob,
 } from './engine-messages.js';
 import { transferError } from './error-transfer.js';
 import { type ExpandedFrame, expandFrames } from './expand-frames.js';
@@ -38,6 +40,7 @@ function reply(message: EngineReply, transfer: readonly ArrayBuffer[] = []): voi
 parentPort?.on('message', (job: EngineJob) => {
   if (job.type === 'compress') compress(job);
   else if (job.type === 'expand') expand(job);
+  else if (job.type === 'scout') scout(job);
   else runCapture(job);
 });
 
@@ -75,6 +78,18 @@ function owned(bytes: Uint8Array): Uint8Array {
   return bytes.buffer.byteLength > 2 * bytes.byteLength ? bytes.slice() : bytes;
 }
 
+function scout({ id, root: path, ino, previous, parts }: ScoutJob): void {
+  try {
+    const fileSystem = nodeFileSystem();
+    using root = Dir.openRoot(fileSystem, path);
+    if (root.stat().ino === ino)
+      new Scout(fileSystem, StatTable.fromParts(previous), parts).run(root.handle());
+  } catch {
+    // A scout helps as far as it comes; the capture meets what stopped it.
+  }
+  reply({ type: 'scouted', id });
+}
+
 function runCapture(job: CaptureJob): void {
   const control = new Int32Array(job.control);
   try {
@@ -95,7 +110,8 @@ function capture(job: CaptureJob, control: Int32Array): CaptureResult {
   const rules = { ...job.rules, ignore: new IgnoreMatcher(job.rules.ignore) };
   using root = Dir.openRoot(fileSystem, job.root);
   if (root.stat().ino !== job.ino) throw new TreeChangedError('.');
-  const running = new Capture(fileSystem, rules, previous, sink);
+  const scouted = job.scouted === undefined ? undefined : new Scouted(job.scouted);
+  const running = new Capture(fileSystem, rules, previous, sink, scouted);
   const steps = running.run(root.handle());
   let reported = systemClock.monotonic();
   try {
