@@ -390,6 +390,26 @@ export const campaigns = [
     ],
   },
   {
+    name: 'damaged-stores',
+    package: 'workspacestore',
+    proves:
+      'every flipped bit and every truncation of every blob of a store is found, and never read as something else',
+    files: ['packages/workspacestore/test/damage.test.ts'],
+    test: 'is found by a deep verification',
+    bounded: {},
+    round: { HOLDFAST_CAMPAIGN: 1 },
+    goal: undefined,
+    weight: 2,
+    limitSeconds: 7_200,
+    onlyLong: true,
+    planted: [
+      {
+        mistake: 'a verification that looks at indexes and trees only',
+        test: 'packages/workspacestore/test/damage.test.ts',
+      },
+    ],
+  },
+  {
     name: 'damaged-databases',
     package: 'level',
     proves: 'every flipped bit and every truncation of a session on disk is whole or refused, never wrong',
