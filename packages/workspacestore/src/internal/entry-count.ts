@@ -1,34 +1,46 @@
-import { type Dirent, readdirSync } from 'node:fs';
+import { type DirHandle, type FileSystem, FileSystemError } from '@holdfast/durable';
 
 import { joinPath } from './entry-path.js';
 import type { IgnoreMatcher } from './ignore-matcher.js';
 
-/**
- * Tells whether a tree has more entries than that, as far as a quick look at names can: it decides which thread does the
- * work, and nothing else. Looks at `limit` names and a directory's worth at most.
- */
-export function hasMoreEntries(root: string, ignore: IgnoreMatcher, limit: number): boolean {
-  const waiting: Uint8Array[] = [new Uint8Array(0)];
-  let count = 0;
-  for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
-    const entries = listQuietly(root, directory);
-    count += entries.length;
-    if (count > limit) return true;
-    for (const entry of entries) {
-      if (!entry.isDirectory()) continue;
-      const path = joinPath(directory, Buffer.from(entry.name, 'latin1'));
-      if (!ignore.matches(path, true)) waiting.push(path);
-    }
-  }
-  return false;
-}
+/** Each level keeps a directory open. */
+const deepest = 32;
 
-function listQuietly(root: string, directory: Uint8Array): Dirent[] {
-  const path = Buffer.concat([Buffer.from(`${root}/`), directory]);
+/**
+ * Tells whether a tree has more entries than that, as far as a quick look can: it decides which thread does the work, and
+ * nothing else. Looks at `limit` entries and a directory's names at most, each from the directory that holds it, and not far
+ * down.
+ */
+export function hasMoreEntries(
+  fileSystem: FileSystem,
+  root: DirHandle,
+  ignore: IgnoreMatcher,
+  limit: number,
+): boolean {
+  let count = 0;
+  /** Whether the limit is passed here or below. */
+  const visit = (dir: DirHandle, path: Uint8Array, depth: number): boolean => {
+    const names = fileSystem.readdir(dir);
+    count += names.length;
+    if (count > limit) return true;
+    if (depth === deepest) return false;
+    return names.some((name) => {
+      if (fileSystem.lstat(dir, name)?.kind !== 'directory') return false;
+      const below = joinPath(path, name);
+      if (ignore.matches(below, true)) return false;
+      const child = fileSystem.openDir(dir, name);
+      try {
+        return visit(child, below, depth + 1);
+      } finally {
+        fileSystem.close(child);
+      }
+    });
+  };
   try {
-    // One byte a character, whatever the bytes of the names are.
-    return readdirSync(path, { withFileTypes: true, encoding: 'latin1' });
-  } catch {
-    return [];
+    return visit(root, new Uint8Array(0), 1);
+  } catch (error) {
+    // What cannot be looked at is for the capture to say.
+    if (FileSystemError.is(error)) return false;
+    throw error;
   }
 }

@@ -58,7 +58,7 @@ async function captureSomewhere(task: Task): Promise<CaptureResult> {
   if (!context.engine.available) return await captureHere(task);
   const many =
     previous === undefined
-      ? hasMoreEntries(root.path, rules.ignore, manyUnknownEntries)
+      ? hasMoreEntries(context.fileSystem, root.dir.handle(), rules.ignore, manyUnknownEntries)
       : previous.rows >= manyEntries;
   return many ? await captureElsewhere(task) : await captureHere(task);
 }
