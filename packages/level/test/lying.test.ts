@@ -27,7 +27,9 @@ function driverOf(ledger: Ledger): LedgerDriver {
     supports: ledger.supports,
     maxRecordBytes: ledger.maxRecordBytes,
     storagePaths: () => ledger.storagePaths(),
-    append: async (...call) => await ledger.append(...call),
+    append: async (...call) => {
+      await ledger.append(...call);
+    },
     read: (name, range, options) => ledger.read(name, { ...range, ...options }),
     changed: async (...call) => {
       await ledger.changed(...call);
