@@ -42,6 +42,22 @@ export class World {
     return prefix;
   }
 
+  /**
+   * Asks the server something that may be asked again: what was sent to one that was killed meanwhile gets no answer.
+   * @template T
+   * @param {(manager: Awaited<ReturnType<typeof jetstreamManager>>) => Promise<T>} question
+   * @returns {Promise<T>}
+   */
+  async ask(question) {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await question(await this.manager());
+      } catch (error) {
+        if (tries === 10) throw error;
+      }
+    }
+  }
+
   async manager() {
     return await jetstreamManager(await this.connection);
   }
@@ -157,7 +173,7 @@ export function natsLedgerHarness(world, options = {}) {
  */
 async function age(world, prefix, name) {
   const filter = `${prefix}.lease.${name?.replaceAll('.', '=') ?? '*'}`;
-  await (await world.manager()).streams.purge(`${prefix}-leases`, { filter });
+  await world.ask(async ({ streams }) => await streams.purge(`${prefix}-leases`, { filter }));
 }
 
 /**
@@ -224,6 +240,9 @@ export function natsUnderTest(world) {
     age: async (prefix) => {
       await age(world, prefix);
     },
-    left: async (prefix) => (await (await world.manager()).streams.info(`${prefix}-journal`)).state.messages,
+    left: async (prefix) => {
+      const { state } = await world.ask(async ({ streams }) => await streams.info(`${prefix}-journal`));
+      return state.messages;
+    },
   };
 }

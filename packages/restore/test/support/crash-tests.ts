@@ -60,8 +60,11 @@ export function testCrashes(label: string, strategy: RestoreStrategy): void {
       for (; visited.single < wanted / 4 || visited.double < wanted; seed += 1) {
         const item = { ...generatedCase(seed), strategy };
         try {
-          const once = await explored(crashScenario(item), { seed, maxStates: 2_500 });
-          visited.single += once.states[0] ?? 0;
+          if (visited.single < wanted / 4) {
+            const once = await explored(crashScenario(item), { seed, maxStates: 2_500 });
+            visited.single += once.states[0] ?? 0;
+          }
+          if (visited.double >= wanted) continue;
           // Turns between all of a restore and its change alone, which would drown in what comes before it.
           const twice = await explored(crashScenario({ ...item, late: seed % 2 === 0 }), {
             seed,
