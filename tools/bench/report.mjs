@@ -35,7 +35,11 @@ const own = 'holdfast';
  * @param {readonly Results[]} runs Later ones replace earlier ones, peer by peer and operation by operation.
  */
 export function describeRuns(runs) {
-  const trees = unique(runs.flatMap(({ rows }) => rows.map(({ tree }) => tree)));
+  // Of a tree that was only strained there is no table.
+  const compared = runs
+    .flatMap(({ rows }) => rows)
+    .filter((row) => lines.some(({ operation }) => operation === row.operation));
+  const trees = unique(compared.map(({ tree }) => tree));
   return trees.map((tree) => `### ${tree}\n\n${describeTree(tree, runs)}\n`).join('\n');
 }
 
