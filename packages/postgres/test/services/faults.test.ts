@@ -85,7 +85,7 @@ describe('notifications', () => {
     await writer.ledger.append('log', 0, [Uint8Array.of(1)]);
     expect((await following.next()).value?.seq).toBe(1);
     const pending = following.next();
-    const ended = `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and pid <> pg_backend_pid()`;
+    const ended = `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %${schema}%' and pid <> pg_backend_pid()`;
     // Nobody says when it listens.
     while ((await world.pool.query(ended)).rows.length === 0);
     await writer.ledger.append('log', 1, [Uint8Array.of(2)]);
