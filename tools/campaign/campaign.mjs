@@ -2,7 +2,8 @@
 /**
  * Tries to break Holdfast for as long as it is given: `npm run campaign -- --minutes 60`. Every round of a campaign is
  * a child process of low priority with a time limit and a seed of its own; what was done is kept in `.campaign/` after
- * each, and `--resume` goes on from there. Ends with a dated report in `docs/evidence/`.
+ * each, and `--resume` goes on from there. `--lanes 3` runs three campaigns beside each other: those that stop and kill
+ * processes mostly wait. Ends with a dated report in `docs/evidence/`.
  *
  * `--ci` runs each campaign once, with the counts of the bounded table, and writes no report. The last line is a total.
  */
@@ -15,7 +16,7 @@ import { repositoryRoot } from '../shared/workspace.mjs';
 import { describeMachine } from './machine.mjs';
 import { writeReport } from './report.mjs';
 import { runRound } from './run-round.mjs';
-import { nextCampaign } from './schedule.mjs';
+import { nextCampaign, nextSeed } from './schedule.mjs';
 import { emptyState, progressOf, readState, writeState } from './state.mjs';
 import { campaigns } from './table.mjs';
 
@@ -28,6 +29,7 @@ const graceMs = 120_000;
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },
+    lanes: { type: 'string', default: '1' },
     only: { type: 'string', multiple: true, default: [] },
     seed: { type: 'string' },
     resume: { type: 'boolean', default: false },
@@ -40,10 +42,11 @@ const { values } = parseArgs({
 
 const unknown = values.only.filter((name) => !campaigns.some((campaign) => campaign.name === name));
 const minutes = Number(values.minutes);
+const lanes = Number(values.lanes);
 const seed = Number(values.seed ?? (values.ci ? 1 : Date.now() % 1_000_000));
-if (unknown.length > 0 || !(minutes > 0) || !Number.isSafeInteger(seed)) {
+if (unknown.length > 0 || !(minutes > 0) || !(lanes >= 1 && lanes <= 8) || !Number.isSafeInteger(seed)) {
   if (unknown.length > 0) console.error(`no such campaign: ${unknown.join(', ')}; --list names them`);
-  else console.error('--minutes is a number above 0, --seed a whole number');
+  else console.error('--minutes is a number above 0, --lanes one from 1 to 8, --seed a whole number');
   process.exit(2);
 }
 const chosen = campaigns.filter(({ name }) => values.only.length === 0 || values.only.includes(name));
@@ -97,34 +100,59 @@ async function runLong() {
     console.log('ending after this round');
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
-  console.log(`campaigns for ${minutes} minutes, first seed ${seed}; state in ${values.state}`);
-  while (!ended && Date.now() < deadline) {
-    const campaign = nextCampaign(chosen, state, seed);
-    if (campaign === undefined) break;
-    const progress = progressOf(state, campaign.name, seed);
-    const roundSeed = progress.firstSeed + progress.rounds;
-    const left = deadline - Date.now() + graceMs;
-    const limitMs = Math.min(campaign.limitSeconds * 1_000, left);
-    const result = await runRound(campaign, { bounded: false, seed: roundSeed, limitMs });
-    if (!result.ok && limitMs === left && result.seconds * 1_000 >= left) {
-      console.log(`${campaign.name}: not finished when the time was over; not counted`);
-      break;
+  console.log(
+    `campaigns for ${minutes} minutes in ${lanes} lane(s), first seed ${seed}; state in ${values.state}`,
+  );
+  /** @type {Set<Campaign>} */
+  const running = new Set();
+  const lane = async () => {
+    while (!ended && Date.now() < deadline) {
+      const campaign = nextCampaign(
+        chosen.filter((one) => !running.has(one)),
+        state,
+        seed,
+      );
+      if (campaign === undefined) return;
+      running.add(campaign);
+      const counted = await longRound(campaign, state, tally, deadline);
+      running.delete(campaign);
+      if (!counted) return;
     }
-    say(campaign, roundSeed, result);
-    tally.count(result.ok);
-    progress.rounds += 1;
-    progress.seconds += result.seconds;
-    state.seconds += result.seconds;
-    progress.leftOut = result.leftOut;
-    for (const [unit, count] of Object.entries(result.counts))
-      progress.counts[unit] = (progress.counts[unit] ?? 0) + count;
-    if (!result.ok)
-      progress.violations.push({ seed: roundSeed, round: progress.rounds, story: result.story });
-    writeState(values.state, state);
-  }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
   await report(state);
   console.log(String(tally));
   return tally.exitCode;
+}
+
+/**
+ * One round, noted in the state. `false`: the time was over before its end, and it does not count.
+ * @param {Campaign} campaign
+ * @param {State} state
+ * @param {Tally} tally
+ * @param {number} deadline
+ */
+async function longRound(campaign, state, tally, deadline) {
+  const progress = progressOf(state, campaign.name, seed);
+  const roundSeed = nextSeed(progress);
+  const left = deadline - Date.now() + graceMs;
+  const limitMs = Math.min(campaign.limitSeconds * 1_000, left);
+  const result = await runRound(campaign, { bounded: false, seed: roundSeed, limitMs });
+  if (!result.ok && limitMs === left && result.seconds * 1_000 >= left) {
+    console.log(`${campaign.name}: not finished when the time was over; not counted`);
+    return false;
+  }
+  say(campaign, roundSeed, result);
+  tally.count(result.ok);
+  progress.rounds += 1;
+  progress.seconds += result.seconds;
+  state.seconds += result.seconds;
+  progress.leftOut = result.leftOut;
+  for (const [unit, count] of Object.entries(result.counts))
+    progress.counts[unit] = (progress.counts[unit] ?? 0) + count;
+  if (!result.ok) progress.violations.push({ seed: roundSeed, round: progress.rounds, story: result.story });
+  writeState(values.state, state);
+  return true;
 }
 
 /** @param {State} state */

@@ -196,7 +196,9 @@ describe('the report', () => {
     expect(text).toContain(
       '**1 violation(s)**, 0 of them rounds that did not end in their time, in 2 campaigns',
     );
-    expect(text).toContain('| a | that a holds | 12,345 things | 10 things | 5–6 | 2 | 1 min 15 s | 0 |');
+    expect(text).toContain(
+      '| a | that a holds | 12,345 things | 10 things | 5–1005 by 1000 | 2 | 1 min 15 s | 0 |',
+    );
     expect(text).toContain('- b: 7 of 10 things, for want of time');
     expect(text).toContain('- c: no privileges');
     expect(text).toContain('- d: its turn did not come');

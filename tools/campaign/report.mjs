@@ -1,3 +1,5 @@
+import { seedStep } from './schedule.mjs';
+
 /** @typedef {import('./table.mjs').Campaign} Campaign */
 /** @typedef {import('./state.mjs').State} State */
 /** @typedef {import('./machine.mjs').Machine} Machine */
@@ -63,8 +65,9 @@ export function writeReport({ campaigns, state, machine, ended, options }) {
       );
     const goal =
       campaign.goal === undefined ? 'one round' : `${grouped(campaign.goal.count)} ${campaign.goal.unit}`;
-    const last = progress.firstSeed + progress.rounds - 1;
-    const seeds = progress.rounds === 1 ? `${progress.firstSeed}` : `${progress.firstSeed}–${last}`;
+    const last = progress.firstSeed + (progress.rounds - 1) * seedStep;
+    const seeds =
+      progress.rounds === 1 ? `${progress.firstSeed}` : `${progress.firstSeed}–${last} by ${seedStep}`;
     lines.push(
       `| ${campaign.name} | ${cell(campaign.proves)} | ${done.join('; ')} | ${goal} | ` +
         `${seeds} | ${progress.rounds} | ${duration(progress.seconds)} | ${progress.violations.length} |`,

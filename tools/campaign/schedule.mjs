@@ -4,6 +4,14 @@ import { progressOf } from './state.mjs';
 /** @typedef {import('./state.mjs').State} State */
 /** @typedef {import('./state.mjs').Progress} Progress */
 
+/** Between the seeds of two rounds: a round may draw from the seeds that follow its own. */
+export const seedStep = 1_000;
+
+/** @param {Progress} progress @returns {number} The seed of the next round. */
+export function nextSeed(progress) {
+  return progress.firstSeed + progress.rounds * seedStep;
+}
+
 /**
  * Whether a campaign has reached what the table of effort asks of a long run. One without a goal in a unit is over when
  * it has run once: it does everything in a round.
