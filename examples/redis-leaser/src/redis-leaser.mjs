@@ -1,4 +1,4 @@
-import { randomHex, systemClock, systemRandom, throwIfAborted } from '@holdfast/base';
+import { randomHex, systemClock, systemRandom, throwIfAborted, withoutCredentials } from '@holdfast/base';
 import { LeaseHeldError, Leaser, RenewedGrants } from '@holdfast/lease';
 
 import { acquireScript, freeScript, holderScript, renewScript } from './scripts.mjs';
@@ -135,11 +135,10 @@ export class RedisLeaserDriver {
  */
 function withoutCommand(error) {
   const { message, code } = /** @type {{ message?: unknown, code?: unknown }} */ (error ?? {});
-  const text = typeof message === 'string' ? message : 'no message';
   // What the server says (`ERR …`, `NOAUTH …`) does not pass by itself; everything else is the connection.
-  const said = /^[A-Z]+ /.test(text);
-  const passes = !said || /^(?:LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY) /.test(text);
-  return Object.assign(new Error(text), { code, retryable: passes });
+  const said = typeof message === 'string' && /^[A-Z]+ /.test(message);
+  const passes = !said || /^(?:LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY) /.test(message);
+  return Object.assign(new Error(withoutCredentials(error)), { code, retryable: passes });
 }
 
 /** @param {string} text */

@@ -28,3 +28,4 @@ export {
 export { decodePathText, encodePathText } from './path-text.js';
 export { type Random, randomHex, systemRandom } from './random.js';
 export { createSha256, type Sha256, sha256, sha256Hex } from './sha256.js';
+export { withoutCredentials } from './without-credentials.js';

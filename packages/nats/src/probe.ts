@@ -1,3 +1,4 @@
+import { withoutCredentials } from '@holdfast/base';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 
@@ -17,7 +18,7 @@ export interface NatsReport {
   readonly acknowledges: NatsAcknowledgement;
   /** What it is known by: monitoring addresses, or nothing but the default. */
   readonly evidence: 'monitoring' | 'none';
-  /** How often servers sync, in milliseconds, by monitoring address; 0 is with every write. */
+  /** How often servers sync, in milliseconds, by monitoring address without its credentials; 0 is with every write. */
   readonly syncMilliseconds: Readonly<Record<string, number>>;
   readonly replicas: number;
 }
@@ -61,8 +62,12 @@ export async function probeNats(
     throw failure;
   }
   const syncMilliseconds: Record<string, number> = {};
-  for (const address of options.monitoring ?? []) syncMilliseconds[address] = await syncOf(address, timeout);
-  const intervals = Object.values(syncMilliseconds);
+  const intervals: number[] = [];
+  for (const address of new Set(options.monitoring)) {
+    const interval = await syncOf(address, timeout);
+    intervals.push(interval);
+    syncMilliseconds[withoutCredentials(address)] = interval;
+  }
   const replicas = options.replicas ?? 1;
   const synced = intervals.length >= Math.max(1, replicas) && intervals.every((interval) => interval === 0);
   return Object.freeze({

@@ -86,6 +86,15 @@ describe('how durable what is acknowledged is', () => {
     expect(inspect(found, { depth: Number.POSITIVE_INFINITY, showHidden: true })).not.toContain('hunter2');
   });
 
+  test('one server that is named three times is one', async () => {
+    const always = await monitoring({ sync_always: true });
+    const report = await probeNats(fakeConnection(good), {
+      monitoring: [always, always, always],
+      replicas: 3,
+    });
+    expect(report.acknowledges).toBe('replicated');
+  });
+
   test('opening asks for synced unless something weaker is accepted', async () => {
     const found = await thrown(openNats(fakeConnection(good)));
     expect(NatsUnsuitableError.is(found)).toBe(true);
@@ -132,6 +141,19 @@ describe('arguments', () => {
       }
     },
   );
+});
+
+test.each([
+  new Error('cannot reach nats://hunter2@host'),
+  new Error('not reached', {
+    cause: new Error('dial nats://me:my hunter2@host', { cause: 'password: hunter2' }),
+  }),
+  new AggregateError([new Error('nats://a:b@h1,nats://me:hunter2@h2'), new Error('jwt=hunter2')]),
+  Object.assign(new Error('authorization: Bearer hunter2'), { code: 10_039, status: 503 }),
+])('credentials are masked in %s and in what caused it', async (client) => {
+  const found = await thrown(probeNats(fakeConnection(good, async () => await Promise.reject(client))));
+  const text = inspect(found, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(found);
+  expect(text).not.toContain('hunter2');
 });
 
 test("credentials of a connection that cannot be made are its caller's, and of ours there are none", async () => {

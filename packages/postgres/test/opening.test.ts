@@ -109,6 +109,7 @@ describe('credentials', () => {
     `invalid dsn: password='${password}' host=h`,
     `{"password": "${password}"}`,
     `could not connect to postgres://${password}@host`,
+    `postgres://user:my ${password}@host/db?sslpassword=${password}`,
   ])('are masked in %j', async (message) => {
     const server = new FakeServer();
     await using storage = await openPostgres(server);
@@ -117,6 +118,18 @@ describe('credentials', () => {
     };
     const found = await thrown(storage.ledger.append('log', 0, [Uint8Array.of(1)]));
     expect(everythingIn(found)).toContain('28P01');
+    expect(everythingIn(found)).not.toContain(password);
+  });
+
+  test('are masked in the causes of what a client threw too', async () => {
+    const server = new FakeServer();
+    await using storage = await openPostgres(server);
+    server.answer = () => {
+      const cause = new Error('dial', { cause: new Error(`sslpassword='my ${password}' host=h`) });
+      throw new AggregateError([new Error(`postgres://u:${password}@h`), cause]);
+    };
+    const found = await thrown(storage.ledger.append('log', 0, [Uint8Array.of(1)]));
+    expect(everythingIn(found)).toContain('postgres://***@h; dial; sslpassword=***');
     expect(everythingIn(found)).not.toContain(password);
   });
 

@@ -1,8 +1,9 @@
+import { withoutCredentials } from '@holdfast/base';
+
 import { NatsRequestError } from '../errors.js';
 
 interface ClientError {
   readonly name?: unknown;
-  readonly message?: unknown;
   readonly code?: unknown;
   readonly status?: unknown;
   readonly cause?: unknown;
@@ -31,8 +32,7 @@ export function isAbsent(error: unknown): boolean {
  */
 export function requestFailure(error: unknown): NatsRequestError {
   if (NatsRequestError.is(error)) return error;
-  const { message } = (error ?? {}) as ClientError;
-  const said = withoutCredentials(typeof message === 'string' ? message : 'no message');
+  const said = withoutCredentials(error);
   if (isApiError(error)) {
     const { status } = error as ClientError;
     const retryable = status === 503 || status === 408;
@@ -57,16 +57,4 @@ function isNamed(error: unknown, names: ReadonlySet<unknown>): boolean {
     at = (at as ClientError).cause;
   }
   return false;
-}
-
-/** Masks what stands before the host in addresses, and passwords in settings; keeps one line. */
-export function withoutCredentials(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s@/]*@/gi, '$1***@')
-    .replace(
-      /\b(pass(?:word|wd)?|pwd|secret|token|nkey|seed|jwt)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&;,]+)/gi,
-      '$1$2***',
-    )
-    .slice(0, 500);
 }

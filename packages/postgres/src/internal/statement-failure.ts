@@ -1,11 +1,12 @@
+import { withoutCredentials } from '@holdfast/base';
+
 import { PostgresStatementError } from '../errors.js';
 
-/** What is read of a client's error; everything else stays behind. */
+/** What is read of a client's error, besides what it says; everything else stays behind. */
 interface ClientError {
   readonly code?: unknown;
   readonly severity?: unknown;
   readonly syscall?: unknown;
-  readonly message?: unknown;
 }
 
 /** Conditions that a server only reports instead of opening a session: no statement was sent. */
@@ -24,9 +25,9 @@ const connecting = /^(?:connect|getaddrinfo)$/;
  */
 export function statementFailure(error: unknown): PostgresStatementError {
   if (PostgresStatementError.is(error)) return error;
-  const { code, severity, syscall, message } = (error ?? {}) as ClientError;
+  const { code, severity, syscall } = (error ?? {}) as ClientError;
   const text = typeof code === 'string' ? code : undefined;
-  const said = withoutCredentials(typeof message === 'string' ? message : 'no message');
+  const said = withoutCredentials(error);
   const sqlState =
     text !== undefined && /^[0-9A-Z]{5}$/.test(text) && severity !== undefined ? text : undefined;
   if (sqlState !== undefined) {
@@ -55,13 +56,4 @@ export function noAnswer(milliseconds: number): PostgresStatementError {
     retryable: true,
     said: `no answer within ${milliseconds} ms`,
   });
-}
-
-/** Masks passwords in connection addresses and settings; keeps one line. */
-export function withoutCredentials(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s@/]*(?:@|(?=\s|$))/gi, '$1***@')
-    .replace(/\b(pass(?:word|wd)?|pwd|secret|token)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&;,]+)/gi, '$1$2***')
-    .slice(0, 500);
 }
