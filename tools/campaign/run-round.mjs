@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -29,6 +29,8 @@ const storyLines = 60;
  */
 export async function runRound(campaign, { bounded, seed, limitMs, workers = 1, root = repositoryRoot }) {
   const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-campaign-'));
+  // Servers that give up their privileges work below it.
+  chmodSync(scratch, 0o711);
   const countsFile = path.join(scratch, 'counts');
   const [command, ...args] = commandOf(campaign, root, workers);
   const settings = bounded ? campaign.bounded : campaign.round;

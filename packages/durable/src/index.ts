@@ -25,7 +25,7 @@ export {
 } from './errors.js';
 export { File } from './file.js';
 export type { DirHandle, FileHandle, FileSystem, NodeKind, Stat, SyncExtent } from './file-system.js';
-export { lstatHint } from './lstat-hint.js';
+export { hintWord, hintWords, lstatHint, typeBits } from './lstat-hint.js';
 export { type NodeFileSystemOptions, nodeFileSystem } from './node-file-system.js';
 export { type PublishDirectoryOptions, publishDirectory, publishDirectorySync } from './publish-directory.js';
 export {

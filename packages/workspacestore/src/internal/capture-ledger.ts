@@ -39,6 +39,29 @@ export class CaptureLedger {
     if (this.totals.entries > limits.entries) this.#exceeded('entries', this.totals.entries, directory, name);
   }
 
+  /**
+   * Counts an entry that is as it was, with its bytes if it is a file. `false`, and nothing is counted, when that would
+   * exceed a limit: to say which is left to the calls that refuse.
+   */
+  countUntouched(
+    directory: Uint8Array,
+    nameLength: number,
+    depth: number,
+    fileBytes: number | undefined,
+  ): boolean {
+    const { limits } = this.#rules;
+    const { totals } = this;
+    const pathBytes = directory.length === 0 ? nameLength : directory.length + 1 + nameLength;
+    if (nameLength > limits.nameBytes || pathBytes > limits.pathBytes || depth > limits.depth) return false;
+    if (totals.entries >= limits.entries) return false;
+    if (fileBytes !== undefined) {
+      if (fileBytes > limits.fileBytes || totals.bytes + fileBytes > limits.bytes) return false;
+      this.countFile(fileBytes);
+    }
+    totals.entries += 1;
+    return true;
+  }
+
   /** Refuses a directory that could not be captured whatever is left out of it, before anything is kept for it. */
   checkNames(directory: Uint8Array, count: number): void {
     const { entries } = this.#rules.limits;

@@ -11,11 +11,14 @@ export interface Level {
   readonly path: Uint8Array;
   readonly row: number;
   readonly before: Stat;
-  /** In byte order. */
-  readonly names: readonly Uint8Array[];
-  /** The names are those of the previous rows, as views: the directory was not read. */
-  readonly listed: boolean;
+  /** In byte order; none where the directory was not read, because its names are those of the previous rows. */
+  readonly names: readonly Uint8Array[] | undefined;
+  /** How many names there are. */
+  readonly count: number;
+  /** Whether reserved names or ignore rules may have a say about what is in it. */
+  readonly filtered: boolean;
   next: number;
+  /** The first row of the directory in the new table. */
   readonly first: number;
   kept: number;
   /** Rows of the same directory in the previous table; the range is empty when there is none. */
@@ -26,22 +29,20 @@ export interface Level {
   clean: boolean;
 }
 
-/** Where the walk through a directory begins: at its first name, beside the first of its rows in the previous table. */
-export function progressThrough(
+/** A level at its first name, beside the first of its rows in the previous table. */
+export function beginLevel(
+  directory: Pick<Level, 'dir' | 'path' | 'row' | 'before' | 'names' | 'count' | 'filtered' | 'first'>,
   previous: StatTable,
   oldRow: number,
-): Pick<Level, 'next' | 'kept' | 'oldRow' | 'oldNext' | 'oldEnd' | 'clean'> {
-  if (oldRow === none) return { next: 0, kept: 0, oldRow, oldNext: 0, oldEnd: 0, clean: false };
-  const oldNext = previous.first(oldRow);
-  return { next: 0, kept: 0, oldRow, oldNext, oldEnd: oldNext + previous.count(oldRow), clean: true };
+): Level {
+  const known = oldRow !== none;
+  const oldNext = known ? previous.first(oldRow) : 0;
+  const oldEnd = known ? oldNext + previous.count(oldRow) : 0;
+  return { ...directory, next: 0, kept: 0, oldRow, oldNext, oldEnd, clean: known };
 }
 
-/** The previous row of the next name; moves past the rows of names that are gone. */
+/** The previous row of the next name of a directory that was read; moves past the rows of names that are gone. */
 export function findOld(level: Level, previous: StatTable, name: Uint8Array): number {
-  if (level.listed) {
-    level.oldNext += 1;
-    return level.oldNext - 1;
-  }
   while (level.oldNext < level.oldEnd) {
     const order = previous.compareName(level.oldNext, name);
     if (order > 0) break;

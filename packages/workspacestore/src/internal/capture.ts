@@ -1,11 +1,11 @@
 import { encodePathText, equalBytes } from '@holdfast/base';
-import { type DirHandle, type FileHandle, type FileSystem, lstatHint, type Stat } from '@holdfast/durable';
+import { type DirHandle, type FileHandle, type FileSystem, type Stat } from '@holdfast/durable';
 
 import { UnreadableError } from '../errors.js';
 import type { EntryKind, OmitReason } from '../tree.js';
 import { ByteWriter } from './byte-writer.js';
 import { CaptureLedger, isDenied, isMoved } from './capture-ledger.js';
-import { findOld, type Level, none, progressThrough } from './capture-level.js';
+import { beginLevel, findOld, type Level, none } from './capture-level.js';
 import type { CaptureResult, CaptureRules, CaptureTotals, ObjectSink } from './capture-types.js';
 import { joinPath } from './entry-path.js';
 import { FileReader } from './file-reading.js';
@@ -16,11 +16,15 @@ import { ReservedPaths } from './reserved-paths.js';
 import type { Scouted } from './scout.js';
 import { listedFlag, racyFlag, StatTable } from './stat-table.js';
 import { encodeTreeRows } from './table-tree.js';
+import { UntouchedRows } from './untouched-rows.js';
 
-/** What became of one look at an entry: done, or it moved under the look. */
-type Look = 'done' | 'moved';
+/** What became of capturing an entry: done, or it moved meanwhile. */
+type Outcome = 'done' | 'moved';
 
 const attempts = 4;
+
+/** Rows that are taken over between two looks at the clock. */
+const rowsPerStep = 64;
 
 /**
  * Captures one tree: walks it in canonical order, reads what the previous table does not vouch for, and hands every
@@ -34,8 +38,9 @@ export class Capture {
   readonly #previous: StatTable;
   readonly #sink: ObjectSink;
   readonly #scouted: Scouted | undefined;
+  readonly #untouched: UntouchedRows;
   readonly #reader: FileReader;
-  readonly #table = new StatTable();
+  readonly #table: StatTable;
   readonly #writer = new ByteWriter(4096);
   readonly #levels: Level[] = [];
   readonly #ledger: CaptureLedger;
@@ -52,10 +57,20 @@ export class Capture {
     this.#fileSystem = fileSystem;
     this.#rules = rules;
     this.#reserved = new ReservedPaths(rules.reserved);
-    this.#previous = previous ?? new StatTable();
+    this.#previous = (previous ?? new StatTable()).compact();
+    this.#table = StatTable.after(this.#previous);
     this.#sink = sink;
     this.#reader = new FileReader(fileSystem, sink);
     this.#ledger = new CaptureLedger(rules);
+    this.#untouched = new UntouchedRows({
+      fileSystem,
+      previous: this.#previous,
+      ignore: rules.ignore,
+      reserved: this.#reserved,
+      sink,
+      ledger: this.#ledger,
+      scouted,
+    });
   }
 
   /** What has been captured so far. */
@@ -68,25 +83,22 @@ export class Capture {
   *run(root: DirHandle): Generator<void, CaptureResult> {
     const stat = this.#fileSystem.fstat(root);
     this.#mount = new MountBoundary(this.#fileSystem, root, stat);
+    if (this.#rules.trustSignatures) this.#untouched.begin(stat.dev);
     const row = this.#table.allocate(1);
     this.#table.setNode(row, new Uint8Array(0), 'directory', stat);
     try {
       this.#enter(root, new Uint8Array(0), row, stat, this.#previous.rows > 0 ? 0 : none);
       this.#ledger.drops(new Uint8Array(0), stat);
       for (let level = this.#levels.at(-1); level !== undefined; level = this.#levels.at(-1)) {
-        const name = level.names[level.next];
-        level.next += 1;
-        if (name === undefined) this.#leave(level);
-        else {
-          const old = findOld(level, this.#previous, name);
-          if (!this.#passOver(level, name, old))
-            yield* this.#capture(level, level.listed ? name.slice() : name, old);
-        }
+        if (level.next === level.count) this.#leave(level);
+        else if (level.names !== undefined) yield* this.#nextName(level, level.names);
+        else if (!this.#takeRows(level)) yield* this.#nextRow(level);
         yield;
       }
     } finally {
       for (const level of this.#levels) if (level.dir !== root) this.#fileSystem.close(level.dir);
     }
+    this.#table.finish(this.#rules.racyFromNs);
     return {
       table: this.#table,
       treeKey: this.#table.key(row).slice(),
@@ -103,23 +115,25 @@ export class Capture {
     const known = oldRow !== none && previous.kind(oldRow) === 'directory' ? oldRow : none;
     const listed =
       known !== none && (previous.flags(known) & listedFlag) !== 0 && this.#vouches(known, before);
-    const names = listed
-      ? previous.childNames(known)
-      : this.#fileSystem.readdir(dir).sort((a, b) => Buffer.compare(a, b));
-    this.#ledger.checkNames(path, names.length);
+    const names = listed ? undefined : this.#fileSystem.readdir(dir).sort((a, b) => Buffer.compare(a, b));
+    const count = names === undefined ? previous.count(known) : names.length;
+    this.#ledger.checkNames(path, count);
     if (known !== none) this.#scouted?.reach(previous.first(known));
-    const first = this.#table.allocate(names.length);
-    const at = { dir, path, row, before, names, listed, first };
-    this.#levels.push({ ...at, ...progressThrough(previous, known) });
+    const first = this.#table.allocate(count);
+    // Most of them will be seen untouched; the others are written again.
+    if (listed && first !== previous.first(known)) this.#table.copyRows(first, previous.first(known), count);
+    const filtered = !this.#rules.ignore.isEmpty || this.#reserved.isIn(path);
+    const directory = { dir, path, row, before, names, count, filtered, first };
+    this.#levels.push(beginLevel(directory, previous, known));
   }
 
   #leave(level: Level): void {
-    const { before, names } = level;
+    const { before } = level;
     const after = this.#fileSystem.fstat(level.dir);
     const moved = after.mtimeNs !== before.mtimeNs || after.ctimeNs !== before.ctimeNs;
     if (moved) this.#ledger.race(level.path);
     // Later captures need not read the directory again: adding and removing a name moves both of its times.
-    else if (level.kept === names.length && before.ctimeNs < this.#rules.racyFromNs)
+    else if (level.kept === level.count && before.ctimeNs < this.#rules.racyFromNs)
       this.#table.setFlags(level.row, listedFlag);
     if (level.oldNext < level.oldEnd) level.clean = false;
     this.#table.setChildren(level.row, level.first, level.kept);
@@ -143,41 +157,40 @@ export class Capture {
     return addObject(this.#sink, 'tree', this.#writer.view());
   }
 
-  /**
-   * Takes over the previous row of a file or link that was not touched since, which is most of them. The look is by path:
-   * quicker, and good for exactly this. `false` when it takes more to tell.
-   */
-  #passOver(level: Level, name: Uint8Array, old: number): boolean {
-    if (old === none) return false;
-    const previous = this.#previous;
-    const kind = previous.kind(old);
-    if (kind === 'directory' || this.#mayLeaveOut(level, name) || !this.#isUntouched(level, name, old))
-      return false;
-    if (kind === 'file') {
-      const size = previous.size(old);
-      if (size > this.#rules.limits.fileBytes) return false;
-      if (size > 0 && !this.#sink.has('file', previous.key(old))) return false;
-      this.#ledger.checkBytes(level.path, name, size);
+  /** Captures the next name of a directory that was read. */
+  *#nextName(level: Level, names: readonly Uint8Array[]): Generator<void> {
+    const name = names[level.next] as Uint8Array;
+    level.next += 1;
+    const old = findOld(level, this.#previous, name);
+    if (old !== none && this.#untouched.takes(level, old, this.#levels.length)) {
+      this.#table.copyRows(level.first + level.kept - 1, old, 1);
+    } else {
+      yield* this.#capture(level, name, old);
     }
-    const row = this.#nextRow(level, name);
-    this.#table.copyNode(row, previous, old);
-    this.#flagRacy(row, previous.ctimeNs(old));
-    if (kind === 'file') this.#countFile(level, name, previous.size(old), previous.mode(old));
-    return true;
   }
 
-  /** A look by path, or that of the scout, whose notes hold where no name came or went. */
-  #isUntouched(level: Level, name: Uint8Array, old: number): boolean {
-    if (level.listed && this.#scouted?.saw(old) === true) return true;
-    const hint = lstatHint(this.#fileSystem, level.dir, name);
-    return hint?.dev === level.before.dev && this.#vouches(old, hint);
+  /** Captures the next row of a directory that was not read. */
+  *#nextRow(level: Level): Generator<void> {
+    const old = level.oldNext;
+    level.next += 1;
+    level.oldNext += 1;
+    yield* this.#capture(level, this.#previous.name(old).slice(), old);
   }
 
-  /** Whether reserved names or ignore rules have a say about an entry that is no directory. */
-  #mayLeaveOut(level: Level, name: Uint8Array): boolean {
-    const { ignore } = this.#rules;
-    if (this.#reserved.has(level.path, name)) return true;
-    return !ignore.isEmpty && ignore.matches(joinPath(level.path, name.slice()), false);
+  /** Takes over rows of a directory that was not read, a number of them at most. `false` when not even the next one. */
+  #takeRows(level: Level): boolean {
+    const start = level.oldNext;
+    const end = Math.min(level.oldEnd, start + rowsPerStep);
+    let old = start;
+    while (old < end && this.#untouched.takes(level, old, this.#levels.length)) {
+      const row = level.first + level.kept - 1;
+      // They were copied together, unless something between them was left out since.
+      if (level.kept <= level.next) this.#table.copyRows(row, old, 1);
+      level.next += 1;
+      old += 1;
+    }
+    level.oldNext = old;
+    return old > start;
   }
 
   *#capture(level: Level, name: Uint8Array, old: number): Generator<void> {
@@ -194,7 +207,7 @@ export class Capture {
     this.#omit(level, name, 'unreadable', this.#fileSystem.lstat(level.dir, name), old);
   }
 
-  *#look(level: Level, name: Uint8Array, old: number): Generator<void, Look> {
+  *#look(level: Level, name: Uint8Array, old: number): Generator<void, Outcome> {
     const { ignore } = this.#rules;
     if (old !== none && ignore.isEmpty && this.#previous.kind(old) === 'directory') {
       // Most likely still one: opening it tells, and decides.
@@ -234,7 +247,7 @@ export class Capture {
     }
   }
 
-  #lookAtDirectory(level: Level, name: Uint8Array, seen: Stat | undefined, old: number): Look {
+  #lookAtDirectory(level: Level, name: Uint8Array, seen: Stat | undefined, old: number): Outcome {
     const path = joinPath(level.path, name);
     let dir: DirHandle;
     try {
@@ -251,7 +264,7 @@ export class Capture {
         this.#omit(level, name, 'mount', stat, old);
         return 'done';
       }
-      const row = this.#keep(level, name, 'directory', stat);
+      const row = this.#keep(level, name, 'directory', stat, old);
       this.#ledger.drops(path, stat);
       this.#enter(dir, path, row, stat, old);
       return 'done';
@@ -265,7 +278,7 @@ export class Capture {
     return old !== none && this.#previous.kind(old) === 'directory' && this.#previous.ino(old) === stat.ino;
   }
 
-  #lookAtSymlink(level: Level, name: Uint8Array, stat: Stat, old: number): Look {
+  #lookAtSymlink(level: Level, name: Uint8Array, stat: Stat, old: number): Outcome {
     let target: Uint8Array;
     if (this.#vouches(old, stat)) {
       target = this.#previous.target(old);
@@ -278,9 +291,8 @@ export class Capture {
         throw error;
       }
     }
-    const row = this.#keep(level, name, 'symlink', stat);
+    const row = this.#keep(level, name, 'symlink', stat, old);
     this.#table.setTarget(row, target);
-    this.#flagRacy(row, stat.ctimeNs);
     if (
       old === none ||
       this.#previous.kind(old) !== 'symlink' ||
@@ -291,7 +303,7 @@ export class Capture {
     return 'done';
   }
 
-  *#lookAtFile(level: Level, name: Uint8Array, seen: Stat, old: number): Generator<void, Look> {
+  *#lookAtFile(level: Level, name: Uint8Array, seen: Stat, old: number): Generator<void, Outcome> {
     if (seen.size > this.#rules.limits.fileBytes) {
       this.#omit(level, name, 'limit', seen, old);
       return 'done';
@@ -329,10 +341,9 @@ export class Capture {
 
   #keepFile(level: Level, name: Uint8Array, stat: Stat, key: Uint8Array, old: number, flags: number): void {
     this.#ledger.checkBytes(level.path, name, stat.size);
-    const row = this.#keep(level, name, 'file', stat);
+    const row = this.#keep(level, name, 'file', stat, old);
     this.#table.setKey(row, key);
     this.#table.setFlags(row, flags);
-    this.#flagRacy(row, stat.ctimeNs);
     this.#countFile(level, name, stat.size, stat.mode);
     if (
       old === none ||
@@ -346,16 +357,12 @@ export class Capture {
   }
 
   /** Adds a row for an entry, checking every limit that concerns it. */
-  #keep(level: Level, name: Uint8Array, kind: EntryKind, stat: Stat): number {
-    const row = this.#nextRow(level, name);
-    this.#table.setNode(row, name, kind, stat);
-    return row;
-  }
-
-  #nextRow(level: Level, name: Uint8Array): number {
+  #keep(level: Level, name: Uint8Array, kind: EntryKind, stat: Stat, old: number): number {
     this.#ledger.countEntry(level.path, name, this.#levels.length);
+    const row = level.first + level.kept;
     level.kept += 1;
-    return level.first + level.kept - 1;
+    this.#table.setNode(row, name, kind, stat, old === none ? undefined : old);
+    return row;
   }
 
   #countFile(level: Level, name: Uint8Array, size: number, mode: number): void {
@@ -363,7 +370,7 @@ export class Capture {
     if ((mode & 0o7000) !== 0) this.#ledger.drops(joinPath(level.path, name.slice()), { mode });
   }
 
-  #unreadable(level: Level, name: Uint8Array, stat: Stat | undefined, old: number, cause?: unknown): Look {
+  #unreadable(level: Level, name: Uint8Array, stat: Stat | undefined, old: number, cause?: unknown): Outcome {
     if (this.#rules.onUnreadable === 'fail') {
       throw new UnreadableError(encodePathText(joinPath(level.path, name)), { cause });
     }
@@ -385,10 +392,6 @@ export class Capture {
   /** Tells whether the previous row still speaks for the node's content. */
   #vouches(old: number, stat: Stat): boolean {
     return old !== none && this.#rules.trustSignatures && this.#previous.vouches(old, stat);
-  }
-
-  #flagRacy(row: number, ctimeNs: bigint): void {
-    if (ctimeNs >= this.#rules.racyFromNs) this.#table.setFlags(row, this.#table.flags(row) | racyFlag);
   }
 
   #sameMode(row: number, old: number): boolean {

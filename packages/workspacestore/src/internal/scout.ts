@@ -1,5 +1,6 @@
-import { type DirHandle, type FileSystem, lstatHint } from '@holdfast/durable';
+import type { DirHandle, FileSystem } from '@holdfast/durable';
 
+import { Look } from './look.js';
 import { listedFlag, type StatTable } from './stat-table.js';
 
 /** What a capture and its scout share: a byte for each previous row, and two words. */
@@ -68,6 +69,7 @@ export class Scout {
   readonly #control: Int32Array;
   readonly #levels: Level[] = [];
   #device = 0n;
+  #hints: Look | undefined;
 
   constructor(fileSystem: FileSystem, previous: StatTable, parts: ScoutParts) {
     this.#fileSystem = fileSystem;
@@ -80,6 +82,7 @@ export class Scout {
   run(root: DirHandle): void {
     try {
       this.#device = this.#fileSystem.fstat(root).dev;
+      this.#hints = new Look(this.#fileSystem, this.#device);
       this.#enter(root, 0);
       for (let level = this.#levels.at(-1); level !== undefined; level = this.#levels.at(-1)) {
         if (Atomics.load(this.#control, words.stop) !== 0) return;
@@ -129,8 +132,8 @@ export class Scout {
 
   #look(level: Level, row: number): void {
     if (!level.steady) return;
-    const hint = lstatHint(this.#fileSystem, level.dir, this.#previous.name(row));
-    if (hint?.dev === this.#device && this.#previous.vouches(row, hint)) {
+    const previous = this.#previous;
+    if (this.#hints?.at(level.dir, previous.name(row)) === true && previous.vouchesFor(row, this.#hints)) {
       Atomics.store(this.#untouched, row, seen);
     }
   }

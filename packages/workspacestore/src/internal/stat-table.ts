@@ -1,10 +1,22 @@
-import type { Stat } from '@holdfast/durable';
+import { hintWord, type Stat, typeBits } from '@holdfast/durable';
 
 import type { EntryKind } from '../tree.js';
+import { upperHalf } from './halves.js';
+import type { Look } from './look.js';
 import { keyLength } from './object-key.js';
+import {
+  type Columns,
+  columnNames,
+  type Halves,
+  halvesOfColumns,
+  makeColumns,
+  widthOf,
+} from './stat-columns.js';
 
 /** Kinds by their code in a stat table. */
 const entryKinds: readonly EntryKind[] = ['directory', 'file', 'symlink'];
+const kindBits: readonly number[] = [typeBits.directory, typeBits.file, typeBits.symlink];
+const directoryCode = 0;
 const fileCode = 1;
 const symlinkCode = 2;
 
@@ -21,34 +33,48 @@ export interface StatTableParts {
   readonly buffers: readonly Uint8Array[];
 }
 
-interface Columns {
-  kind: Uint8Array;
-  flags: Uint8Array;
-  mode: Uint16Array;
-  nameLength: Uint16Array;
-  nameOffset: Uint32Array;
-  /** Directories: number of the first child row. Symlinks: offset of the target. */
-  first: Uint32Array;
-  /** Directories: children. Symlinks: length of the target. */
-  count: Uint32Array;
-  nlink: Uint32Array;
-  size: Float64Array;
-  ino: BigUint64Array;
-  mtimeNs: BigInt64Array;
-  ctimeNs: BigInt64Array;
-  keys: Uint8Array;
-}
-
 /**
  * The captured entries of one tree with their signatures and keys, in flat columns (about 100 bytes an entry). Row 0 is
  * the root; the children of a directory are neighbours, in byte order of their names.
  */
 export class StatTable {
   #columns: Columns = makeColumns(64);
+  #halves: Halves = halvesOfColumns(this.#columns);
   #capacity = 64;
   #rows = 0;
   #heap: Uint8Array = new Uint8Array(new SharedArrayBuffer(1024));
   #heapLength = 0;
+  /** The table that this one comes after. */
+  #origin: StatTable | undefined;
+
+  /**
+   * An empty table for the same tree some time later. Until a row is written it is what the same row was before: rows that
+   * stay where they were need no copying. Names of the previous rows are at the same places here.
+   */
+  static after(previous: StatTable): StatTable {
+    const table = new StatTable();
+    table.#origin = previous;
+    table.#reserve(previous.#rows, previous.#heapLength);
+    table.#write(0, previous, 0, previous.#rows);
+    table.#heap.set(previous.#heap.subarray(0, previous.#heapLength));
+    table.#heapLength = previous.#heapLength;
+    return table;
+  }
+
+  /** This table, or a copy without the names of nodes that are gone, when those are most of them. */
+  compact(): StatTable {
+    if (this.#heapLength <= 2 * this.#textLength() + 4096) return this;
+    const table = new StatTable();
+    table.#reserve(this.#rows, 0);
+    table.#write(0, this, 0, this.#rows);
+    table.#rows = this.#rows;
+    const c = table.#columns;
+    for (let row = 0; row < this.#rows; row += 1) {
+      c.nameOffset[row] = table.#keep(this.name(row));
+      if (c.kind[row] === symlinkCode) c.first[row] = table.#keep(this.target(row));
+    }
+    return table;
+  }
 
   get rows(): number {
     return this.#rows;
@@ -62,18 +88,18 @@ export class StatTable {
     return first;
   }
 
-  /** Takes back rows at the end that were not needed. */
-  truncate(rows: number): void {
-    this.#rows = rows;
-  }
-
-  setNode(row: number, name: Uint8Array, kind: EntryKind, stat: Stat): void {
+  /**
+   * @param like The row of the previous table whose node had the same name, if there is one.
+   */
+  setNode(row: number, name: Uint8Array, kind: EntryKind, stat: Stat, like?: number): void {
     const c = this.#columns;
+    const origin = like === undefined ? undefined : this.#origin;
     c.kind[row] = entryKinds.indexOf(kind);
     c.flags[row] = 0;
     c.mode[row] = stat.mode;
     c.nameLength[row] = name.length;
-    c.nameOffset[row] = this.#keep(name);
+    c.nameOffset[row] =
+      origin === undefined ? this.#keep(name) : (origin.#columns.nameOffset[like as number] as number);
     c.first[row] = 0;
     c.count[row] = 0;
     c.nlink[row] = stat.nlink;
@@ -81,30 +107,34 @@ export class StatTable {
     c.ino[row] = stat.ino;
     c.mtimeNs[row] = stat.mtimeNs;
     c.ctimeNs[row] = stat.ctimeNs;
+    c.keys.fill(0, row * keyLength, (row + 1) * keyLength);
   }
 
-  /** Makes a row like one of another table: the same node, untouched since. */
-  copyNode(row: number, from: StatTable, source: number): void {
-    const c = this.#columns;
-    const other = from.#columns;
-    const kind = other.kind[source] as number;
-    c.kind[row] = kind;
-    c.flags[row] = other.flags[source] as number;
-    c.mode[row] = other.mode[source] as number;
-    c.nameLength[row] = other.nameLength[source] as number;
-    c.nameOffset[row] = this.#keep(from.name(source));
-    c.first[row] = kind === symlinkCode ? this.#keep(from.target(source)) : 0;
-    c.count[row] = kind === symlinkCode ? (other.count[source] as number) : 0;
-    c.nlink[row] = other.nlink[source] as number;
-    c.size[row] = other.size[source] as number;
-    c.ino[row] = other.ino[source] as bigint;
-    c.mtimeNs[row] = other.mtimeNs[source] as bigint;
-    c.ctimeNs[row] = other.ctimeNs[source] as bigint;
-    c.keys.set(from.key(source), row * keyLength);
+  /** Makes rows like neighbours in the table that this one comes after: the same nodes, untouched since. */
+  copyRows(row: number, source: number, count: number): void {
+    if (this.#origin === undefined) throw new Error('the table comes after no other one');
+    this.#write(row, this.#origin, source, count);
   }
 
   setKey(row: number, key: Uint8Array): void {
     this.#columns.keys.set(key, row * keyLength);
+  }
+
+  /** Ends the making of a table: marks files and links that changed at a time (nanoseconds since 1970) or later as racy. */
+  finish(racyFromNs: bigint): void {
+    this.#origin = undefined;
+    this.#flagRacy(racyFromNs);
+  }
+
+  #flagRacy(sinceNs: bigint): void {
+    const c = this.#columns;
+    const since = Number(sinceNs >> 32n);
+    const ctimes = this.#halves.ctimeNs;
+    for (let row = 0; row < this.#rows; row += 1) {
+      // Most answers compare the upper halves: reading a 64-bit column makes an object.
+      if ((ctimes[2 * row + upperHalf] as number) < since || c.kind[row] === directoryCode) continue;
+      if ((c.ctimeNs[row] as bigint) >= sinceNs) c.flags[row] = (c.flags[row] as number) | racyFlag;
+    }
   }
 
   setFlags(row: number, flags: number): void {
@@ -160,8 +190,8 @@ export class StatTable {
    */
   changeTest(sinceNs: bigint): (row: number) => boolean {
     const { mtimeNs, ctimeNs } = this.#columns;
+    const { mtimeNs: mtimes, ctimeNs: ctimes } = this.#halves;
     const since = Number(sinceNs >> 32n);
-    const [mtimes, ctimes] = [upperHalves(mtimeNs), upperHalves(ctimeNs)];
     return (row) => {
       const at = 2 * row + upperHalf;
       const latest = Math.max(ctimes[at] as number, mtimes[at] as number);
@@ -183,6 +213,11 @@ export class StatTable {
     return this.#columns.keys.subarray(row * keyLength, (row + 1) * keyLength);
   }
 
+  /** Bytes of the row's name. */
+  nameLength(row: number): number {
+    return this.#columns.nameLength[row] as number;
+  }
+
   /** A view on the row's name, good until rows are added. */
   name(row: number): Uint8Array {
     const at = this.#columns.nameOffset[row] as number;
@@ -193,12 +228,6 @@ export class StatTable {
   target(row: number): Uint8Array {
     const at = this.first(row);
     return this.#heap.subarray(at, at + this.count(row));
-  }
-
-  /** Views on the names of a directory's rows, in order. */
-  childNames(row: number): Uint8Array[] {
-    const first = this.first(row);
-    return Array.from({ length: this.count(row) }, (_, index) => this.name(first + index));
   }
 
   /** Orders the row's name against `name` by bytes. */
@@ -216,6 +245,27 @@ export class StatTable {
   /** Whether a node that looks so is untouched since its row was written. */
   vouches(row: number, stat: Stat): boolean {
     return ((this.#columns.flags[row] as number) & racyFlag) === 0 && this.sameSignature(row, stat);
+  }
+
+  /** `vouches` for a look that made no objects. */
+  vouchesFor(row: number, look: Look): boolean {
+    const c = this.#columns;
+    const h = this.#halves;
+    const seen = look.halves;
+    const at = 2 * row;
+    return (
+      ((c.flags[row] as number) & racyFlag) === 0 &&
+      seen[2 * hintWord.ctimeNs] === h.ctimeNs[at] &&
+      seen[2 * hintWord.ctimeNs + 1] === h.ctimeNs[at + 1] &&
+      seen[2 * hintWord.mtimeNs] === h.mtimeNs[at] &&
+      seen[2 * hintWord.mtimeNs + 1] === h.mtimeNs[at + 1] &&
+      seen[2 * hintWord.ino] === h.ino[at] &&
+      seen[2 * hintWord.ino + 1] === h.ino[at + 1] &&
+      look.number(hintWord.size) === c.size[row] &&
+      look.number(hintWord.mode) ===
+        ((kindBits[c.kind[row] as number] as number) | (c.mode[row] as number)) &&
+      look.number(hintWord.nlink) === c.nlink[row]
+    );
   }
 
   /** Tells whether the node still looks as it did when the row was made. */
@@ -245,8 +295,8 @@ export class StatTable {
   /** The table as plain buffers, for saving and for other threads. */
   toParts(): StatTableParts {
     const buffers: Uint8Array[] = [];
-    for (const [name, column] of Object.entries(this.#columns) as [keyof Columns, Columns[keyof Columns]][]) {
-      const used = column.subarray(0, name === 'keys' ? this.#rows * keyLength : this.#rows);
+    for (const name of columnNames) {
+      const used = this.#columns[name].subarray(0, this.#rows * widthOf(name));
       buffers.push(new Uint8Array(used.buffer, used.byteOffset, used.byteLength));
     }
     buffers.push(this.#heap.subarray(0, this.#heapLength));
@@ -258,12 +308,12 @@ export class StatTable {
     const { rows, buffers } = parts;
     const table = new StatTable();
     const columns = makeColumns(0);
-    for (const [position, name] of (Object.keys(columns) as (keyof Columns)[]).entries()) {
+    for (const [position, name] of columnNames.entries()) {
       const { buffer, byteOffset } = buffers[position] as Uint8Array;
       const make = columns[name].constructor as new (b: ArrayBufferLike, at: number, n: number) => never;
-      columns[name] = new make(buffer, byteOffset, name === 'keys' ? rows * keyLength : rows);
+      columns[name] = new make(buffer, byteOffset, rows * widthOf(name));
     }
-    table.#columns = columns;
+    table.#setColumns(columns);
     table.#capacity = rows;
     table.#rows = rows;
     table.#heap = buffers.at(-1) as Uint8Array;
@@ -282,13 +332,44 @@ export class StatTable {
       target.set(bytes.subarray(offset, offset + target.length));
       offset += target.length;
     }
-    table.#columns = columns;
+    table.#setColumns(columns);
     table.#capacity = rows;
     table.#rows = rows;
     table.#heap = new Uint8Array(new SharedArrayBuffer(bytes.length - offset));
     table.#heap.set(bytes.subarray(offset));
     table.#heapLength = table.#heap.length;
     return table;
+  }
+
+  #setColumns(columns: Columns): void {
+    this.#columns = columns;
+    this.#halves = halvesOfColumns(columns);
+  }
+
+  /** Makes room for rows and for bytes of names. */
+  #reserve(rows: number, textBytes: number): void {
+    this.#capacity = Math.max(rows, this.#capacity);
+    this.#setColumns(makeColumns(this.#capacity));
+    this.#heap = new Uint8Array(new SharedArrayBuffer(textBytes + 4096));
+  }
+
+  #write(row: number, from: StatTable, source: number, count: number): void {
+    for (const name of columnNames) {
+      const width = widthOf(name);
+      const copied = from.#columns[name].subarray(source * width, (source + count) * width);
+      (this.#columns[name] as Uint8Array).set(copied as Uint8Array, row * width);
+    }
+  }
+
+  /** Bytes of the names and targets of all rows. */
+  #textLength(): number {
+    const c = this.#columns;
+    let length = 0;
+    for (let row = 0; row < this.#rows; row += 1) {
+      length += c.nameLength[row] as number;
+      if (c.kind[row] === symlinkCode) length += c.count[row] as number;
+    }
+    return length;
   }
 
   #keep(bytes: Uint8Array): number {
@@ -306,36 +387,9 @@ export class StatTable {
   #grow(): void {
     this.#capacity = Math.max(this.#capacity * 2, this.#rows);
     const grown = makeColumns(this.#capacity);
-    for (const name of Object.keys(grown) as (keyof Columns)[]) {
+    for (const name of columnNames) {
       (grown[name] as Uint8Array).set(this.#columns[name] as Uint8Array);
     }
-    this.#columns = grown;
+    this.#setColumns(grown);
   }
-}
-
-/** Which half of a 64-bit number in memory is the upper one. */
-const upperHalf = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
-
-function upperHalves(times: BigInt64Array): Int32Array {
-  return new Int32Array(times.buffer, times.byteOffset, times.length * 2);
-}
-
-/** Shared memory: a table goes to another thread and back without being copied. It is not changed any more by then. */
-function makeColumns(rows: number): Columns {
-  const room = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(rows * bytes);
-  return {
-    kind: new Uint8Array(room(1)),
-    flags: new Uint8Array(room(1)),
-    mode: new Uint16Array(room(2)),
-    nameLength: new Uint16Array(room(2)),
-    nameOffset: new Uint32Array(room(4)),
-    first: new Uint32Array(room(4)),
-    count: new Uint32Array(room(4)),
-    nlink: new Uint32Array(room(4)),
-    size: new Float64Array(room(8)),
-    ino: new BigUint64Array(room(8)),
-    mtimeNs: new BigInt64Array(room(8)),
-    ctimeNs: new BigInt64Array(room(8)),
-    keys: new Uint8Array(room(keyLength)),
-  };
 }

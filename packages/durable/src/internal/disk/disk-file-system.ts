@@ -107,7 +107,7 @@ export abstract class DiskFileSystem implements FileSystem {
   }
 
   /** See `lstatHint`. */
-  lstatHint(dir: DirHandle, name: Uint8Array): Stat | undefined {
+  lstatHint(dir: DirHandle, name: Uint8Array, into: BigInt64Array): boolean {
     const { pathPrefix } = asDir(dir);
     checkEntryName(name);
     const path = Buffer.allocUnsafe(pathPrefix.length + name.length);
@@ -115,9 +115,18 @@ export abstract class DiskFileSystem implements FileSystem {
     path.set(name, pathPrefix.length);
     try {
       const stats = fs.lstatSync(path, bigintStatOrAbsent);
-      return stats === undefined ? undefined : toStat(stats);
+      if (stats === undefined) return false;
+      // The places of `hintWord`.
+      into[0] = stats.dev;
+      into[1] = stats.ino;
+      into[2] = stats.mode;
+      into[3] = stats.nlink;
+      into[4] = stats.size;
+      into[5] = stats.mtimeNs;
+      into[6] = stats.ctimeNs;
+      return true;
     } catch {
-      return undefined;
+      return false;
     }
   }
 
