@@ -147,6 +147,9 @@ describe('turns', () => {
     expect(isOver(campaign('heavy'), heavy)).toBe(true);
     expect(isOver(campaign('heavy'), { ...heavy, counts: { things: 9 } })).toBe(false);
     expect(isOver(campaign('heavy'), { ...heavy, counts: {}, leftOut: 'no disk' })).toBe(true);
+    const failed = [1, 2, 3].map((round) => ({ seed: round, round, story: 'lost' }));
+    expect(isOver(campaign('heavy'), { ...heavy, counts: {}, violations: failed })).toBe(true);
+    expect(isOver(campaign('heavy'), { ...heavy, counts: {}, violations: failed.slice(1) })).toBe(false);
   });
 
   it('go on from what was kept', () => {

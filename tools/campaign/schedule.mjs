@@ -12,14 +12,17 @@ export function nextSeed(progress) {
   return progress.firstSeed + progress.rounds * seedStep;
 }
 
+/** Rounds with a violation after which a campaign waits for somebody to look. */
+const mostViolations = 3;
+
 /**
  * Whether a campaign has reached what the table of effort asks of a long run. One without a goal in a unit is over when
- * it has run once: it does everything in a round.
+ * it has run once: it does everything in a round. One that fails again and again is over too: it would have all the time.
  * @param {Campaign} campaign
  * @param {Progress} progress
  */
 export function isOver(campaign, progress) {
-  if (progress.leftOut !== undefined) return true;
+  if (progress.leftOut !== undefined || progress.violations.length >= mostViolations) return true;
   if (campaign.goal === undefined) return progress.rounds > 0;
   return (progress.counts[campaign.goal.unit] ?? 0) >= campaign.goal.count;
 }
