@@ -60,7 +60,8 @@ export interface SessionController extends Session, AsyncDisposable {
    */
   rewindTo(point: string, options?: RestoreWorkspaceOptions): Promise<RestoreReceipt>;
   /**
-   * Takes the last restore or rewind back; doing it again takes that back.
+   * Takes the last restore or rewind back; doing it again takes that back. `prune` is `exact` by default, so that the
+   * directories and links that the restore made go too.
    * @throws WorkspaceNotConfiguredError, SessionPointError (`undo`), WorkspaceRestoreError.
    */
   undo(options?: RestoreWorkspaceOptions): Promise<RestoreReceipt>;

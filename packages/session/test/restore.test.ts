@@ -527,6 +527,26 @@ describe('rewind and undo', () => {
     expect(await kit.bodies('ConversationRewound')).toEqual([]);
   });
 
+  it('undo what a restore made: its directories and links go too, unless pruning is chosen otherwise', async () => {
+    const { kit, first } = await twoStates();
+    const tree = (): string[] => readdirSync(kit.root, { recursive: true, encoding: 'utf8' }).sort();
+    mkdirSync(path.join(kit.root, 'made/empty'), { recursive: true });
+    symlinkSync('nowhere', path.join(kit.root, 'link'));
+    const ref = await kit.controller.checkpointWorkspace();
+    const full = tree();
+    await kit.controller.restoreWorkspace(first, { prune: 'exact' });
+    const before = tree();
+    expect(before).not.toContain('made');
+    await kit.controller.restoreWorkspace(ref);
+    expect(tree()).toEqual(full);
+    expect(await kit.controller.undo()).toMatchObject({ exact: true });
+    expect(tree()).toEqual(before);
+    await kit.controller.undo();
+    expect(tree()).toEqual(full);
+    expect(await kit.controller.undo({ prune: 'files' })).toMatchObject({ exact: false });
+    expect(tree()).toContain('link');
+  });
+
   it('refuse a point that does not exist, and one without files', async () => {
     const { kit, first } = await twoStates();
     for (const [point, kind] of [

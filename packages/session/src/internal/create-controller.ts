@@ -33,7 +33,9 @@ export function createController(runtime: SessionRuntime): SessionController {
     undo: async (options = {}) => {
       runtime.requireWorkspace('undo');
       const { ref, rewind } = await undoPoint(runtime, options.signal);
-      return await runtime.restoreWorkspace(ref, { ...options, rewind });
+      // What the restore made has to go too: directories and links as well as files.
+      const prune = options.prune ?? (options.plan === undefined ? 'exact' : undefined);
+      return await runtime.restoreWorkspace(ref, { ...options, prune, rewind });
     },
     fork: async (options = {}) => {
       runtime.requireWorkspace('fork');
