@@ -15,13 +15,13 @@ export interface EditInput {
   readonly newText: string;
 }
 
-export interface EditOutput {
+export type EditOutput = {
   /** The path with symlinks resolved. */
   readonly path: string;
   /** Line of the replacement, from 1. */
   readonly line: number;
   readonly bytes: number;
-}
+};
 
 const schema = inputSchema<EditInput>({
   path: text({ description: 'Path of the file, relative to the workspace', minLength: 1 }),

@@ -16,7 +16,7 @@ export interface ListInput {
   readonly depth?: number | undefined;
 }
 
-export interface ListEntry {
+export type ListEntry = {
   /** Path text relative to the workspace. */
   readonly path: string;
   readonly kind: NodeKind;
@@ -24,9 +24,9 @@ export interface ListEntry {
   readonly size?: number | undefined;
   /** Where a symlink points, as path text; it is not followed. */
   readonly target?: string | undefined;
-}
+};
 
-export interface ListOutput {
+export type ListOutput = {
   /** The directory with symlinks resolved. */
   readonly path: string;
   /** Parents first, names in byte order. */
@@ -35,7 +35,7 @@ export interface ListOutput {
   readonly complete: boolean;
   /** Directories that were listed and not entered: by depth, by name, or unreadable. */
   readonly notEntered: number;
-}
+};
 
 const schema = inputSchema<ListInput>({
   path: optional(

@@ -18,7 +18,7 @@ export interface ReadInput {
   readonly lines?: number | undefined;
 }
 
-export interface ReadOutput {
+export type ReadOutput = {
   /** The path with symlinks resolved. */
   readonly path: string;
   readonly content: string;
@@ -32,7 +32,7 @@ export interface ReadOutput {
   readonly more: boolean;
   /** `content` ends inside a line that is too long. */
   readonly lineCut: boolean;
-}
+};
 
 const manyLines = 1_000_000_000;
 

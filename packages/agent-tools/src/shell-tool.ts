@@ -12,7 +12,7 @@ export interface ShellInput {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface ShellOutput {
+export type ShellOutput = {
   /** `null` when a signal ended the command. */
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -24,7 +24,7 @@ export interface ShellOutput {
   readonly stdoutOmitted: number;
   readonly stderrOmitted: number;
   readonly durationMs: number;
-}
+};
 
 /**
  * Runs a command in the root of the workspace. Nothing else changes the workspace meanwhile, checkpoints and restores

@@ -12,12 +12,12 @@ export interface WriteInput {
   readonly content: string;
 }
 
-export interface WriteOutput {
+export type WriteOutput = {
   /** The path with symlinks resolved. */
   readonly path: string;
   readonly created: boolean;
   readonly bytes: number;
-}
+};
 
 const schema = inputSchema<WriteInput>({
   path: text({ description: 'Path of the file, relative to the workspace', minLength: 1 }),

@@ -1,11 +1,29 @@
-import { type InputSchema, workspaceTools } from '@holdfast/agent-tools';
-import { describe, expect, it } from 'vitest';
+import {
+  type EditOutput,
+  type InputSchema,
+  type ListOutput,
+  type ReadOutput,
+  type SearchOutput,
+  type ShellOutput,
+  type WriteOutput,
+  workspaceTools,
+} from '@holdfast/agent-tools';
+import type { JsonValue } from '@holdfast/base';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 
 const tools = new Map(workspaceTools().map((tool) => [tool.name as string, tool]));
 
 function schemaOf(name: string): InputSchema<unknown> {
   return tools.get(name)?.input as unknown as InputSchema<unknown>;
 }
+
+describe('the output of every tool', () => {
+  it('is a JSON value for the compiler too, so that a turn can return it', () => {
+    type Output = ReadOutput | WriteOutput | EditOutput | ListOutput | SearchOutput | ShellOutput;
+    expectTypeOf<Output>().toExtend<JsonValue>();
+    expect(tools.size).toBe(6);
+  });
+});
 
 describe('the input of every tool', () => {
   it.each([...tools.keys()])('%s is a Standard Schema and a Standard JSON Schema', (name) => {

@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads';
 
 /** A line that a pattern was found in. */
-export interface LineMatch {
+export type LineMatch = {
   /** From 1. */
   readonly line: number;
   /** Of the first occurrence in the line, in UTF-16 units from 1. */
   readonly column: number;
   /** The line, or the part of it around the occurrence. */
   readonly text: string;
-}
+};
 
 /** What one file gave; `not-text` when it is not UTF-8 or holds NUL. */
 export type FileMatches = readonly LineMatch[] | 'not-text';

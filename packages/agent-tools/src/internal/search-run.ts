@@ -5,15 +5,15 @@ import type { Place } from './place.js';
 import { type LeftOut, walkBelow } from './walk-place.js';
 import type { Workbench } from './workbench.js';
 
-export interface SearchMatch extends LineMatch {
+export type SearchMatch = LineMatch & {
   /** Path text relative to the workspace. */
   readonly path: string;
-}
+};
 
 /** Why a search did not look at everything. */
 export type SearchStop = 'time' | 'matches' | 'bytes';
 
-export interface SearchOutput {
+export type SearchOutput = {
   /** Files in order of their paths, lines in order. */
   readonly matches: readonly SearchMatch[];
   /** Files that were looked at. */
@@ -29,7 +29,7 @@ export interface SearchOutput {
     readonly unreadable: number;
     readonly directories: number;
   };
-}
+};
 
 /** One search. */
 export class SearchRun {
