@@ -95,7 +95,9 @@ describe('verify of a home', () => {
     const refs = [await snapshot('one'), await snapshot('two'), await snapshot('three')];
     expect((await run<{ deleted: { records: number } }>('gc', '--keep-last', '1')).deleted.records).toBe(2);
     expect(await verify()).toMatchObject({ status: 0, report: { problems: [] } });
+    expect(await run('gc')).toMatchObject({ missing: [] });
     loseRecords(refs[2] as string);
+    expect(await run('gc', '--dry-run')).toMatchObject({ missing: [refs[2]] });
     expect((await verify()).report.problems.map((problem) => problem.ref)).toEqual([refs[2]]);
     // A tree that was let go once and is the present one again.
     const again = await snapshot('one');

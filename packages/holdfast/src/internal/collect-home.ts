@@ -10,7 +10,7 @@ import {
 } from '@holdfast/workspacestore';
 
 import { liveRefs } from './live-refs.js';
-import type { HomeJournals } from './required-refs.js';
+import { type HomeJournals, requiredRefs } from './required-refs.js';
 
 export interface HomeParts extends HomeJournals {
   readonly store: WorkspaceStore;
@@ -36,11 +36,24 @@ export async function collectHome(
     const call = { journals, retention, clock, signal: options.signal };
     // What the policy gives up is noted first: a verification must not take it for lost.
     if (retention !== undefined) for await (const _ref of liveRefs({ ...call, onLetGo })) continue;
-    return await store.collect({ ...options, live: () => liveRefs(call) });
+    const report = await store.collect({ ...options, live: () => liveRefs(call) });
+    return { ...report, missing: await notLetGo(parts, report.missing, options.signal) };
   }
   // Without a journal nobody can say what is needed: more likely the journals are gone than that nothing matters.
   const { deleted, kept, ...rest } = await store.collect({ ...options, dryRun: true, live: () => [] });
   return { ...rest, dryRun: options.dryRun ?? false, deleted: none, kept: sum(deleted, kept) };
+}
+
+/** Of the refs that are not in the store, those that no earlier collection was told to give up. */
+async function notLetGo(
+  journals: HomeJournals,
+  missing: readonly Ref[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Ref[]> {
+  if (missing.length === 0) return missing;
+  const required = new Set<Ref>();
+  for await (const needed of requiredRefs(journals, signal)) if ('ref' in needed) required.add(needed.ref);
+  return missing.filter((ref) => required.has(ref));
 }
 
 async function refuseLostJournals(
