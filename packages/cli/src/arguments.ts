@@ -94,14 +94,25 @@ function parse(spec: CommandSpec, known: readonly OptionSpec[], words: readonly 
     options[option.name] = {
       type: option.value === undefined ? 'boolean' : 'string',
       ...(option.repeatable === true ? { multiple: true } : {}),
+      ...(option.name === 'help' ? { short: 'h' } : {}),
     };
   }
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true, strict: true, tokens: true });
   } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw new UsageError(`${spec.name}: ${reason.replace(/\.$/, '')}`, spec.name, { cause: error });
+    throw new UsageError(`${spec.name}: ${parserReason(error)}`, spec.name, { cause: error });
   }
+}
+
+/** The parser's reason without its advice, which is about positional arguments that no command has. */
+function parserReason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [reason = ''] = message.split(/\. To specify |\n/);
+  const ambiguous = /^Option '(--[\w-]+)' argument is ambiguous/.exec(reason);
+  if (ambiguous !== null) {
+    return `option ${ambiguous[1]} needs a value; write ${ambiguous[1]}=VALUE if it begins with a dash`;
+  }
+  return reason.replace(/\.$/, '');
 }
 
 function checkCount(spec: CommandSpec, positionals: readonly string[]): void {

@@ -11,6 +11,16 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/open it with adopt: true/g, 'open it from a program that adopts it'],
   [/; open with drift "record", "keep" or "discard"/g, '; checkpoint it or restore it'],
   [/paths and force are lists/g, '--paths and --force are lists'],
+  [/is not in this store$/, 'is not in this home; --home or HOLDFAST_HOME names another one'],
+  [
+    /a ref is "v1:sha256:" and 64 lower-case hex digits$/,
+    'a ref is "v1:sha256:" and 64 lower-case hex digits, and its first 8 digits or more will do',
+  ],
+  [/it names no ended turn and no event with files$/, '$&; holdfast session log shows turns and events'],
+  [
+    /: end that session, or use another root$/,
+    ': holdfast session checkpoint and session restore ask that session; or end it, or use another root',
+  ],
 ];
 
 /** Puts a message of a package into the words of the command. */

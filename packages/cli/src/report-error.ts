@@ -6,8 +6,16 @@ import { UsageError } from './errors.js';
 import { type CommandIo, Interrupted } from './io.js';
 import { printable } from './text.js';
 
-/** Prints a failure (one line with its code, or JSON on standard error) and returns the exit status. */
-export async function reportError(error: unknown, io: CommandIo, json: boolean): Promise<number> {
+/**
+ * Prints a failure (one line with its code, or JSON on standard error) and returns the exit status. Wrong usage names the
+ * help of `command`, which the call seems to mean.
+ */
+export async function reportError(
+  error: unknown,
+  io: CommandIo,
+  json: boolean,
+  command?: string,
+): Promise<number> {
   if (error instanceof Interrupted) {
     await io.stderr.write(
       json ? jsonLine({ code: 'CLI_INTERRUPTED', message: 'interrupted' }) : 'interrupted\n',
@@ -20,9 +28,20 @@ export async function reportError(error: unknown, io: CommandIo, json: boolean):
     return status;
   }
   const { code, message } = errorFields(error);
-  await io.stderr.write(`holdfast: ${printable(commandWords(String(message)))} [${String(code)}]\n`);
-  for (const line of causeLines(error)) await io.stderr.write(`  because ${line}\n`);
-  if (status === exitStatus.usage) await io.stderr.write('try: holdfast --help\n');
+  let last = printable(commandWords(String(message)));
+  await io.stderr.write(`holdfast: ${last} [${String(code)}]\n`);
+  if (status === exitStatus.usage) {
+    // The message says all of it; the cause is the parser's wording.
+    await io.stderr.write(
+      `try: ${['holdfast', ...(command === undefined ? [] : [command])].join(' ')} --help\n`,
+    );
+    return status;
+  }
+  for (const line of causeLines(error)) {
+    // Many messages end with that of their cause: said once.
+    if (!last.includes(line)) await io.stderr.write(`  because ${line}\n`);
+    last = line;
+  }
   return status;
 }
 

@@ -29,7 +29,7 @@ export async function runCommand(words: readonly string[], options: RunOptions):
   try {
     return await dispatch(words, options);
   } catch (error) {
-    return await reportError(error, options.io, json);
+    return await reportError(error, options.io, json, meantCommand(words));
   }
 }
 
@@ -38,8 +38,9 @@ async function dispatch(given: readonly string[], options: RunOptions): Promise<
   const words = commandFirst(given);
   const first = words[0];
   if (first === undefined) throw new UsageError('no command was given');
-  if (first === '--help' || first === 'help') {
-    await io.stdout.write(overview());
+  const help = helpFor(words);
+  if (help !== undefined) {
+    await io.stdout.write(help);
     return exitStatus.done;
   }
   if (first === '--version') {
@@ -102,6 +103,35 @@ function commandFirst(words: readonly string[]): readonly string[] {
   return [...words.slice(start), ...words.slice(0, start)];
 }
 
+const helpWords: readonly string[] = ['--help', '-h'];
+
+/** The help that was asked for without a whole command: of everything, of `help COMMAND`, or of a group of commands. */
+function helpFor(words: readonly string[]): string | undefined {
+  const [first = '', second = ''] = words;
+  if (helpWords.includes(first)) return overview(commands);
+  const asked =
+    first === 'help' ? words.slice(1) : helpWords.includes(second) ? words.slice(0, 1) : undefined;
+  if (asked === undefined) return undefined;
+  if (asked.length === 0) return overview(commands);
+  const group = groupOf(asked);
+  if (group.length > 0) return overview(group);
+  // `COMMAND --help` is parsed as every other call of it.
+  return first === 'help' ? commandHelp(findCommand(asked).command.spec) : undefined;
+}
+
+/** The commands whose first word is all that was given. */
+function groupOf(words: readonly string[]): readonly Command[] {
+  return words.length === 1 ? commands.filter(({ spec }) => spec.name.startsWith(`${words[0]} `)) : [];
+}
+
+/** The command that a call begins with, or the group of it. */
+function meantCommand(given: readonly string[]): string | undefined {
+  const words = commandFirst(given);
+  const two = words.slice(0, 2).join(' ');
+  const found = commands.find(({ spec }) => spec.name === two || spec.name === words[0]);
+  return found?.spec.name ?? (groupOf(words.slice(0, 1)).length > 0 ? words[0] : undefined);
+}
+
 function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ');
@@ -112,7 +142,7 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
   const two = `${first} ${words[1] ?? ''}`;
   const planned = plannedCommands.find((name) => name === first || name === two);
   if (planned !== undefined) throw new NotAvailableError(`command ${planned}`);
-  const group = commands.filter(({ spec }) => spec.name.startsWith(`${first} `)).map(({ spec }) => spec.name);
+  const group = groupOf([first]).map(({ spec }) => spec.name);
   if (group.length > 0) throw new UsageError(`${first} needs one of: ${group.join(', ')}`);
   throw new UsageError(`unknown command "${printable(first)}"`);
 }
@@ -120,9 +150,9 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
 /** Specified commands that are not built yet: refused as such instead of being called unknown. */
 const plannedCommands: readonly string[] = ['run', 'hook', 'mcp'];
 
-function overview(): string {
-  const width = Math.max(...commands.map((command) => command.spec.name.length));
-  const lines = commands.map((command) => `  ${command.spec.name.padEnd(width)}  ${command.spec.summary}`);
+function overview(shown: readonly Command[]): string {
+  const width = Math.max(...shown.map((command) => command.spec.name.length));
+  const lines = shown.map((command) => `  ${command.spec.name.padEnd(width)}  ${command.spec.summary}`);
   return [
     'holdfast: checkpoint, inspect, rewind and trust the directory an agent works in',
     '',

@@ -86,6 +86,32 @@ export async function* sessionEvents(
   yield* view.events({ signal });
 }
 
+/**
+ * Says where the files of a session are, for a list: `undefined` without a workspace, and when neither its journal nor
+ * its owner tells.
+ */
+export async function sessionPlacement(
+  stack: LocalStack,
+  id: string,
+  signal: AbortSignal,
+): Promise<SessionPlacement | undefined> {
+  try {
+    await using view = await stack.sessions.read(id, { signal });
+    return view.fold.placement;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!LedgerInUseError.is(error)) return undefined;
+  }
+  try {
+    for await (const event of sessionEvents(stack, id, signal)) {
+      if (event.type === 'SessionStarted') return event.body.placement;
+    }
+  } catch {
+    signal.throwIfAborted();
+  }
+  return undefined;
+}
+
 /** Makes a session with a fixed root and leaves it for whoever opens it. */
 export async function createSession(
   stack: LocalStack,

@@ -54,6 +54,42 @@ describe('command line grammar', () => {
     expect(err).toContain('CLI_USAGE');
   });
 
+  it('prints the help of a group of commands, and of a command by its name', async () => {
+    const group = await run(['session', '--help']);
+    expect(group).toMatchObject({ status: 0, err: '' });
+    expect(group.out).toMatch(/^ {2}session log {2}/m);
+    expect(group.out).not.toMatch(/^ {2}snapshot /m);
+    for (const words of [
+      ['session', '-h'],
+      ['help', 'session'],
+    ])
+      expect(await run(words)).toEqual(group);
+    expect(await run(['-h'])).toEqual(await run(['--help']));
+    const restore = await run(['restore', '--help']);
+    expect(restore).toMatchObject({ status: 0, err: '' });
+    expect(await run(['help', 'restore'])).toEqual(restore);
+    expect(await run(['restore', '-h'])).toEqual(restore);
+    expect((await run(['help', 'nothing'])).status).toBe(2);
+  });
+
+  it.each([
+    [['snapshot', 'a', '--bogus'], "snapshot: Unknown option '--bogus' [CLI_USAGE]\n", 'snapshot'],
+    [['snapshot', 'a', '--max-file-size', '1x'], undefined, 'snapshot'],
+    [
+      ['gc', '--grace', '-1s'],
+      'gc: option --grace needs a value; write --grace=VALUE if it begins with',
+      'gc',
+    ],
+    [['--json=1', 'gc'], undefined, undefined],
+    [['session', 'log'], undefined, 'session log'],
+    [['session', 'frobnicate'], undefined, 'session'],
+  ])('says what was wrong with %j once, and which help to read', async (words, reason, command) => {
+    const { err } = await run(words);
+    if (reason !== undefined) expect(err).toContain(reason);
+    expect(err).not.toContain('because');
+    expect(err).toMatch(new RegExp(`\ntry: holdfast ${command === undefined ? '' : `${command} `}--help\n$`));
+  });
+
   it('refuses commands that are specified and not built as not available', async () => {
     for (const words of [['hook'], ['run', 'x'], ['mcp']]) {
       const { status, err } = await run(words);

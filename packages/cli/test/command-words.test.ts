@@ -75,6 +75,16 @@ describe('messages of the packages, in the words of the command', () => {
     expect(text).toMatch(/\n {2}because .*pass --no-safety/);
   });
 
+  it('do not repeat a cause that the message ends with', async () => {
+    const root = new Error('EACCES: permission denied');
+    const middle = new Error('open "a" failed with EACCES', { cause: root });
+    const text = await printed(
+      new Error('"a" may not be read: open "a" failed with EACCES', { cause: middle }),
+    );
+    expect(text.match(/open "a" failed/g)).toHaveLength(1);
+    expect(text).toMatch(/\n {2}because EACCES: permission denied\n$/);
+  });
+
   it('stay as they are in JSON, which programs read', async () => {
     const error = new ScratchUnavailableError('/root/of/it', 'mount-point');
     expect(JSON.parse(await printed(error, '--json'))).toMatchObject({ error: { message: error.message } });

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { holdfast, temporaryDirectory } from './run-command.js';
+import { command, holdfast, temporaryDirectory } from './run-command.js';
 import { treeRows } from './tree-rows.js';
 
 /*
@@ -51,6 +51,41 @@ const snapshot = async (...options: string[]): Promise<SnapshotJson> =>
   (await holdfast(['snapshot', root, '--home', home, '--json', ...options])).json();
 const restore = async (ref: string, ...options: string[]): Promise<ReceiptJson> =>
   (await holdfast(['restore', ref, root, '--home', home, '--json', '--yes', ...options])).json();
+
+describe('what is printed can be used as it is', () => {
+  it('a ref alone on standard output, and what was left out on standard error', async () => {
+    write('a', '1');
+    execFileSync('mkfifo', [join(root, 'fifo')]);
+    const taken = await holdfast(['snapshot', root, '--home', home]);
+    expect(taken.stdout.toString()).toMatch(/^v1:sha256:[0-9a-f]{64}\n$/);
+    expect(taken.stderr).toContain('not captured (special): fifo\n');
+    const tar = await holdfast(['export', taken.stdout.toString().trim(), '--home', home]);
+    const imported = await holdfast(['import', '--home', home], { input: tar.stdout });
+    expect(imported.stdout.toString()).toMatch(/^v1:sha256:[0-9a-f]{64}\n$/);
+    expect(imported.stderr).toContain('1 entry, ');
+    const place = join(temporary.path, 'copy');
+    const built = await holdfast(['materialize', taken.stdout.toString().trim(), place, '--home', home]);
+    expect(built.stdout.toString()).toBe(`${place}\n`);
+  });
+
+  it('a command that undoes the restore: in the same home, of any name, and all of it', async () => {
+    home = join(temporary.path, "a home's");
+    fs.renameSync(root, join(temporary.path, 'some root'));
+    root = join(temporary.path, 'some root');
+    write('made/file', '1');
+    fs.mkdirSync(join(root, 'made/empty'));
+    fs.symlinkSync('nowhere', join(root, 'link'));
+    const { ref } = await snapshot();
+    fs.rmSync(join(root, 'made'), { recursive: true });
+    fs.unlinkSync(join(root, 'link'));
+    write('other', '2');
+    const before = treeRows(root);
+    const restored = await holdfast(['restore', ref, root, '--home', home, '--yes']);
+    const [, undo = ''] = / to undo: holdfast (.*)\n/.exec(restored.stdout.toString()) ?? [];
+    execFileSync('sh', ['-c', `"$0" "$1" ${undo} --yes`, process.execPath, command]);
+    expect(treeRows(root)).toEqual(before);
+  });
+});
 
 describe('a failed capture must not mint an id', () => {
   it('captures an empty nested repository with the new content beside it', async () => {

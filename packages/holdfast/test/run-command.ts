@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const command = fileURLToPath(new URL('../bin/holdfast.js', import.meta.url));
+/** The program that people start. */
+export const command: string = fileURLToPath(new URL('../bin/holdfast.js', import.meta.url));
 const runAs = fileURLToPath(new URL('./fixtures/run-as.mjs', import.meta.url));
 
 export interface CommandResult {

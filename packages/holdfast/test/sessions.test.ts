@@ -30,6 +30,7 @@ interface LogRow {
   readonly type: string;
   readonly trigger?: string;
   readonly ref?: string;
+  readonly id: string;
 }
 
 const run = async <T>(...words: string[]): Promise<T> =>
@@ -72,7 +73,22 @@ describe('sessions through the command', () => {
     expect(refs).toEqual([first, receipt.safetyRef]);
     expect(log.filter((row) => row.trigger === 'baseline')).toHaveLength(1);
     const [listed] = await run<{ id: string; title: string }[]>('session', 'list');
-    expect(listed).toMatchObject({ id, title: 'a title' });
+    expect(listed).toMatchObject({ id, title: 'a title', placement: { mode: 'exclusive', root } });
+  });
+
+  it('names in its lists what other commands ask for: the root, and the event to rewind to', async () => {
+    const text = async (...words: string[]): Promise<string> =>
+      (await holdfast([...words, '--home', home])).stdout.toString();
+    const id = (await text('session', 'new', root, '--title', 'a title')).trim();
+    expect(await text('session', 'list')).toMatch(new RegExp(`^${id}  \\S+  stopped  ${root}  a title\n$`));
+    const before = treeRows(root);
+    fs.mkdirSync(join(root, 'made/since'), { recursive: true });
+    const [, event] = / baseline .* event (\S+) /.exec(await text('session', 'log', id)) ?? [];
+    expect((await run<LogRow[]>('session', 'log', id)).map((row) => row.id)).toContain(event);
+    expect(await text('session', 'rewind', id, event as string, '--prune', 'exact', '--yes')).toContain(
+      `to undo: holdfast session undo ${id} --home ${home}\n`,
+    );
+    expect(treeRows(root)).toEqual(before);
   });
 
   it('refuses a restore nobody confirmed and a session nobody knows', async () => {

@@ -13,7 +13,9 @@ import { captureOptionSpecs, captureOptions, storeCapture } from './capture-opti
 export const diffCommand: Command = {
   spec: {
     name: 'diff',
-    summary: 'show what differs between two snapshots, or between a snapshot and a directory',
+    summary:
+      'show what differs between two snapshots, or between a snapshot and a directory (A added, D removed, M modified, ' +
+      'C mode changed, T kind changed, R renamed, ? not covered)',
     arguments: [
       { name: 'REF', help: 'the first side' },
       { name: 'REF-or-DIR', help: 'the second side: another snapshot, or a live directory' },

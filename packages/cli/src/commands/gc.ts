@@ -14,7 +14,7 @@ export const gcCommand: Command = {
       {
         name: 'keep-last',
         value: 'N',
-        help: 'keep the newest N checkpoints of every session (default: all)',
+        help: 'keep the newest N checkpoints of every session and every root (default: all)',
       },
       { name: 'keep-within', value: 'D', help: 'keep checkpoints younger than this (units: s, m, h, d)' },
       { name: 'grace', value: 'D', help: 'leave alone what was stored more recently than this' },
@@ -22,7 +22,7 @@ export const gcCommand: Command = {
         name: 'forget',
         value: 'ID',
         repeatable: true,
-        help: 'give up what a journal needed that is gone from this home',
+        help: 'give up what the session or root with this id needed, whose journal is gone (repeatable)',
       },
       { name: 'dry-run', help: 'say what would be deleted and delete nothing' },
     ],

@@ -24,10 +24,8 @@ export const importCommand: Command = {
       },
     });
     const { ref, stats } = result;
-    await context.result(
-      result,
-      () => `${ref}\n${countText(stats.entries, 'entry', 'entries')}, ${bytesText(stats.bytes)}\n`,
-    );
+    await context.result(result, () => `${ref}\n`);
+    await context.note(`${countText(stats.entries, 'entry', 'entries')}, ${bytesText(stats.bytes)}`);
     return exitStatus.done;
   },
 };

@@ -28,10 +28,9 @@ export const materializeCommand: Command = {
         context.progress.update(progress);
       },
     });
-    await context.result(
-      { ref, dest, stats },
-      () =>
-        `${printable(dest)}\n${countText(stats.files, 'file')}, ${bytesText(stats.bytes)} in ${durationText(stats.durationMs)}\n`,
+    await context.result({ ref, dest, stats }, () => `${printable(dest)}\n`);
+    await context.note(
+      `${countText(stats.files, 'file')}, ${bytesText(stats.bytes)} in ${durationText(stats.durationMs)}`,
     );
     return exitStatus.done;
   },

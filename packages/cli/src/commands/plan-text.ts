@@ -1,8 +1,15 @@
 import type { Change, RestorePlan, RestoreReceipt, Skipped } from '@holdfast/restore';
 
-import { bytesText, countText, durationText, printable } from '../text.js';
+import type { CommandContext } from '../command.js';
+import { bytesText, countText, durationText, printable, shellWord } from '../text.js';
 
 const shownPaths = 10;
+
+/** A call of the command for people to copy, over the same home as this one. */
+export function callText(context: CommandContext, ...words: readonly string[]): string {
+  const home = context.arguments.value('home') === undefined ? [] : ['--home', context.home];
+  return ['holdfast', ...words, ...home].map(shellWord).join(' ');
+}
 
 /** A plan for people: numbers first, then the first paths of every kind. */
 export function planText(plan: RestorePlan): string {
@@ -29,6 +36,8 @@ export function planText(plan: RestorePlan): string {
     lines.push(`  conflict: ${printable(conflict.path)} (${conflict.reason})`);
   if (!plan.exact)
     lines.push('  the result will not be exactly the snapshot: what is listed above as not touched stays');
+  if (plan.omitted.some(({ reason }) => reason === 'not-pruned'))
+    lines.push('  to remove what is listed as not-pruned too: --prune exact');
   return `${lines.join('\n')}\n`;
 }
 

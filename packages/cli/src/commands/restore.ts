@@ -3,12 +3,11 @@ import { exitStatus } from '../command.js';
 import { withPathsOf } from '../path-argument.js';
 import { resolveRef } from '../ref-argument.js';
 import { resolveRoot } from '../root-argument.js';
-import { shellWord } from '../text.js';
 import { captureOptionSpecs } from './capture-options.js';
 import { asksFor, confirmPlan } from './confirm-plan.js';
 import { noteRecovery } from './note-recovery.js';
 import { isPartial } from './partial-restore.js';
-import { planText, receiptText } from './plan-text.js';
+import { callText, planText, receiptText } from './plan-text.js';
 import { restoreOptionSpecs, restoreOptions, scratchOption } from './restore-options.js';
 
 export const restoreCommand: Command = {
@@ -47,7 +46,8 @@ export const restoreCommand: Command = {
       if (asks) await confirmPlan(context, plan);
       const receipt = await local.restore(ref, { ...options, plan });
       await context.result(receipt, () =>
-        receiptText(receipt, `holdfast restore ${receipt.safetyRef ?? ''} ${shellWord(root)}`),
+        // Without pruning, directories and links that this restore made would stay.
+        receiptText(receipt, callText(context, 'restore', receipt.safetyRef ?? '', root, '--prune', 'exact')),
       );
       // The restore is over: what comes now is too late to interrupt it, and must not make it look undone.
       const target = await stack.store.openTree(ref);

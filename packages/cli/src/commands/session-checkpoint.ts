@@ -9,7 +9,7 @@ export const sessionCheckpointCommand: Command = {
     summary: 'checkpoint the directory of a session now',
     arguments: [{ name: 'ID', help: 'session id (see: holdfast session list)' }],
     options: captureOptionSpecs,
-    example: 'holdfast session checkpoint 0k3v9c2m-4f7a',
+    example: 'holdfast session checkpoint 01m8q4c54a28dpetvjfxh71cj2',
   },
   run: async (context) => {
     const id = context.arguments.positionals[0] as string;

@@ -1,26 +1,36 @@
-import type { SessionSummary } from '@holdfast/journal';
+import type { SessionPlacement, SessionSummary } from '@holdfast/journal';
 
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
+import { sessionPlacement } from '../session-access.js';
 import { printable } from '../text.js';
+
+type ListRow = SessionSummary & {
+  /** Where its files are. */
+  readonly placement: SessionPlacement | undefined;
+};
 
 export const sessionListCommand: Command = {
   spec: {
     name: 'session list',
-    summary: 'list the sessions of this home',
+    summary: 'list the sessions of this home: id, last activity, state, root, title',
     arguments: [],
     options: [],
     example: 'holdfast session list',
   },
   run: async (context) => {
     const stack = await context.stack();
-    const rows: SessionSummary[] = [];
-    for await (const summary of stack.sessions.list({ signal: context.io.signal })) rows.push(summary);
+    const rows: ListRow[] = [];
+    const { signal } = context.io;
+    for await (const summary of stack.sessions.list({ signal })) {
+      rows.push({ ...summary, placement: await sessionPlacement(stack, summary.id, signal) });
+    }
     await context.result(rows, () =>
       rows
-        .map(({ id, title, lastActive, state }) => {
-          const when = new Date(lastActive).toISOString();
-          return `${id}  ${when}  ${state}${title === undefined ? '' : `  ${printable(title)}`}\n`;
+        .map(({ id, title, lastActive, state, placement }) => {
+          const parts = [id, new Date(lastActive).toISOString(), state.padEnd(7)];
+          for (const text of [placement?.root, title]) if (text !== undefined) parts.push(printable(text));
+          return `${parts.join('  ').trimEnd()}\n`;
         })
         .join(''),
     );

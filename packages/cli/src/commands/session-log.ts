@@ -8,11 +8,15 @@ import { bytesText, countText, printable } from '../text.js';
 /** One row of the timeline. */
 interface LogRow {
   readonly seq: number;
+  /** Names the event, for example to `session rewind`. */
+  readonly id: string;
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly type: string;
   readonly trigger?: string | undefined;
   readonly cause?: CheckpointCause | undefined;
+  /** The turn that begins or ends here, or whose checkpoint this is. */
+  readonly turn?: string | undefined;
   readonly ref?: string | undefined;
   /** Files read because they were new or changed. */
   readonly changed?: number | undefined;
@@ -26,7 +30,7 @@ export const sessionLogCommand: Command = {
     summary: 'show the timeline of a session: checkpoints, restores, turns',
     arguments: [{ name: 'ID', help: 'session id (see: holdfast session list)' }],
     options: [],
-    example: 'holdfast session log 0k3v9c2m-4f7a',
+    example: 'holdfast session log 01m8q4c54a28dpetvjfxh71cj2',
   },
   run: async (context) => {
     const stack = await context.stack();
@@ -39,18 +43,27 @@ export const sessionLogCommand: Command = {
 };
 
 function logRow(event: SessionEvent): LogRow {
-  const { seq, time, type } = event;
+  const { seq, id, time, type } = event;
   switch (event.type) {
     case 'WorkspaceCheckpointed': {
       const { ref, trigger, cause, stats } = event.body;
-      return { seq, time, type, trigger, cause, ref, changed: stats.filesRead, bytes: stats.bytesStored };
+      const turn = cause?.turn;
+      return {
+        ...{ seq, id, time, type, trigger, cause, turn, ref },
+        ...{ changed: stats.filesRead, bytes: stats.bytesStored },
+      };
     }
     case 'WorkspaceCheckpointFailed':
-      return { seq, time, type, trigger: event.body.trigger, cause: event.body.cause };
+      return { seq, id, time, type, trigger: event.body.trigger, cause: event.body.cause };
     case 'WorkspaceRestored':
-      return { seq, time, type, ref: event.body.ref };
+      return { seq, id, time, type, ref: event.body.ref };
+    case 'TurnStarted':
+    case 'TurnDone':
+    case 'TurnFailed':
+    case 'TurnInterrupted':
+      return { seq, id, time, type, turn: event.body.turn };
     default:
-      return { seq, time, type };
+      return { seq, id, time, type };
   }
 }
 
@@ -61,9 +74,9 @@ function rowText(row: LogRow): string {
     printable(row.type).padEnd(24),
   ];
   if (row.trigger !== undefined) parts.push(row.trigger.padEnd(9));
-  if (row.cause?.turn !== undefined) parts.push(`turn ${printable(row.cause.turn)}`);
-  if (row.changed !== undefined) parts.push(countText(row.changed, 'file'));
-  if (row.bytes !== undefined) parts.push(bytesText(row.bytes));
-  if (row.ref !== undefined) parts.push(row.ref);
-  return `${parts.join('  ')}\n`;
+  if (row.turn !== undefined) parts.push(printable(row.turn));
+  if (row.changed !== undefined) parts.push(`read ${countText(row.changed, 'file')}`);
+  if (row.bytes !== undefined) parts.push(`stored ${bytesText(row.bytes)}`);
+  if (row.ref !== undefined) parts.push(`event ${printable(row.id)}`, row.ref);
+  return `${parts.join('  ').trimEnd()}\n`;
 }

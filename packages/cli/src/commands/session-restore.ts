@@ -10,7 +10,7 @@ import { accessSession, type SessionAccess } from '../session-access.js';
 import { captureOptionSpecs, captureOptions } from './capture-options.js';
 import { asksFor, confirmPlan } from './confirm-plan.js';
 import { isPartial } from './partial-restore.js';
-import { planText, receiptText } from './plan-text.js';
+import { callText, planText, receiptText } from './plan-text.js';
 import { restoreOptionSpecs, sessionRestoreOptions } from './restore-options.js';
 
 const options: readonly OptionSpec[] = [
@@ -29,7 +29,7 @@ export const sessionRestoreCommand: Command = {
     summary: "bring a session's directory back to a snapshot",
     arguments: [sessionArgument, { name: 'REF', help: 'snapshot, a prefix of it, @last or @prev' }],
     options,
-    example: 'holdfast session restore 0k3v9c2m-4f7a @prev --dry-run',
+    example: 'holdfast session restore 01m8q4c54a28dpetvjfxh71cj2 @prev --dry-run',
   },
   run: async (context) =>
     await change(context, async (access) => {
@@ -43,9 +43,12 @@ export const sessionRewindCommand: Command = {
   spec: {
     name: 'session rewind',
     summary: 'take the files and the conversation of a session back to a turn, event or checkpoint',
-    arguments: [sessionArgument, { name: 'POINT', help: 'id of a turn, an event or a checkpoint' }],
+    arguments: [
+      sessionArgument,
+      { name: 'POINT', help: 'id of a turn, an event or a checkpoint (see: holdfast session log)' },
+    ],
     options: options.filter(({ name }) => name !== 'dry-run'),
-    example: 'holdfast session rewind 0k3v9c2m-4f7a 5f0c7f2b --yes',
+    example: 'holdfast session rewind 01m8q4c54a28dpetvjfxh71cj2 turn-4e37d4c3d025c32a --yes',
   },
   run: async (context) =>
     await change(context, (access) =>
@@ -62,7 +65,7 @@ export const sessionUndoCommand: Command = {
     summary: 'take the last restore or rewind of a session back',
     arguments: [sessionArgument],
     options: options.filter(({ name }) => name !== 'dry-run'),
-    example: 'holdfast session undo 0k3v9c2m-4f7a --yes',
+    example: 'holdfast session undo 01m8q4c54a28dpetvjfxh71cj2 --yes',
   },
   run: async (context) =>
     await change(context, (access) =>
@@ -98,7 +101,7 @@ async function change(
   }
   if (asks) await confirmPlan(context, plan);
   const receipt = await apply({ ...chosen, plan });
-  await context.result(receipt, () => receiptText(receipt, `holdfast session undo ${id}`));
+  await context.result(receipt, () => receiptText(receipt, callText(context, 'session', 'undo', id)));
   // The restore is over: what comes now is too late to interrupt it.
   const target = await stack.store.openTree(receipt.ref);
   return isPartial(receipt, target) ? exitStatus.failed : exitStatus.done;

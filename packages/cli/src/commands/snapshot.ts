@@ -24,7 +24,8 @@ export const snapshotCommand: Command = {
     try {
       await noteRecovery(context, local.recovered);
       const result = await local.snapshot(options);
-      await context.result(result, () => snapshotText(result));
+      await context.result(result, () => `${result.ref}\n`);
+      await context.note(captureText(result));
     } finally {
       await local.close();
     }
@@ -32,9 +33,9 @@ export const snapshotCommand: Command = {
   },
 };
 
-function snapshotText({ ref, stats, coverage }: SnapshotResult): string {
+/** What a capture read, stored and left out. */
+function captureText({ stats, coverage }: SnapshotResult): string {
   const lines = [
-    ref,
     `${countText(stats.entries, 'entry', 'entries')}, ${countText(stats.files, 'file')}, ${bytesText(stats.bytes)}; ` +
       `read ${countText(stats.filesRead, 'file')} (${bytesText(stats.bytesRead)}), ` +
       `stored ${bytesText(stats.bytesStored)} in ${durationText(stats.durationMs)}`,
@@ -43,5 +44,5 @@ function snapshotText({ ref, stats, coverage }: SnapshotResult): string {
   for (const { path, what } of coverage.dropped)
     lines.push(`metadata not captured (${what}): ${printable(path)}`);
   for (const path of coverage.raced) lines.push(`changed while being read: ${printable(path)}`);
-  return `${lines.join('\n')}\n`;
+  return lines.join('\n');
 }
