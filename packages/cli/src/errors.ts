@@ -71,11 +71,12 @@ export class ConfirmationError extends HoldfastError {
   declare readonly code: 'CLI_CONFIRMATION';
   declare readonly kind: 'no-terminal' | 'declined';
 
-  constructor(kind: ConfirmationError['kind']) {
+  /** `looks`: whether the command can show what it would do (`--dry-run`). */
+  constructor(kind: ConfirmationError['kind'], looks: boolean = true) {
     super(
       kind === 'declined'
         ? 'declined; nothing was touched'
-        : 'confirmation needs a terminal; pass --yes to go ahead or --dry-run to look; nothing was touched',
+        : `confirmation needs a terminal; pass --yes to go ahead${looks ? ' or --dry-run to look' : ''}; nothing was touched`,
       { fields: { kind } },
     );
   }

@@ -13,6 +13,11 @@ export function printable(text: string): string {
   );
 }
 
+/** A path of a tree for people, printable; the root itself, whose path is empty, is `.`. */
+export function pathText(path: string): string {
+  return path === '' ? '.' : printable(path);
+}
+
 /** A byte count for people: `17 B`, `4.2 KiB`, `1.3 GiB`. */
 export function bytesText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

@@ -134,6 +134,9 @@ describe('questions', () => {
       const { status, out, err } = await run(words, { cwd: import.meta.dirname });
       expect({ status, out }).toEqual({ status: 1, out: '' });
       expect(err).toContain('CLI_CONFIRMATION');
+      // An option that the command does not have is no advice.
+      const options = (await run([...words.slice(0, words[0] === 'session' ? 2 : 1), '--help'])).out;
+      expect(err.includes('--dry-run')).toBe(options.includes('--dry-run'));
     }
   });
 });

@@ -56,9 +56,11 @@ describe('what is printed can be used as it is', () => {
   it('a ref alone on standard output, and what was left out on standard error', async () => {
     write('a', '1');
     execFileSync('mkfifo', [join(root, 'fifo')]);
+    fs.chmodSync(root, 0o1755);
     const taken = await holdfast(['snapshot', root, '--home', home]);
     expect(taken.stdout.toString()).toMatch(/^v1:sha256:[0-9a-f]{64}\n$/);
     expect(taken.stderr).toContain('not captured (special): fifo\n');
+    expect(taken.stderr).toContain('metadata not captured (sticky): .\n');
     const tar = await holdfast(['export', taken.stdout.toString().trim(), '--home', home]);
     const imported = await holdfast(['import', '--home', home], { input: tar.stdout });
     expect(imported.stdout.toString()).toMatch(/^v1:sha256:[0-9a-f]{64}\n$/);

@@ -5,13 +5,13 @@ import { ConfirmationError } from '../errors.js';
 import { planText } from './plan-text.js';
 
 /**
- * Whether the call must ask before it changes anything.
+ * Whether the call must ask before it changes anything; `looks`: the command has `--dry-run`.
  * @throws ConfirmationError when it must and nobody can answer; asked before anything is opened.
  */
-export function asksFor(context: CommandContext): boolean {
+export function asksFor(context: CommandContext, looks: boolean = true): boolean {
   const { arguments: parsed, io } = context;
   const asks = !parsed.flag('dry-run') && !parsed.flag('yes') && !context.json;
-  if (asks && !io.stdin.isTerminal) throw new ConfirmationError('no-terminal');
+  if (asks && !io.stdin.isTerminal) throw new ConfirmationError('no-terminal', looks);
   return asks;
 }
 

@@ -7,7 +7,7 @@ import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { resolveRef } from '../ref-argument.js';
 import { resolveRoot } from '../root-argument.js';
-import { printable } from '../text.js';
+import { pathText, printable } from '../text.js';
 import { captureOptionSpecs, captureOptions, storeCapture } from './capture-options.js';
 
 export const diffCommand: Command = {
@@ -55,7 +55,7 @@ const letters: Readonly<Record<TreeChange['change'], string>> = {
 
 function diffText({ changes, uncovered }: TreeDiff): string {
   const lines = changes.flatMap(({ change, path, from, text }) => {
-    const shown = from === undefined ? printable(path) : `${printable(from)} -> ${printable(path)}`;
+    const shown = from === undefined ? pathText(path) : `${pathText(from)} -> ${pathText(path)}`;
     const line = `${letters[change]} ${shown}`;
     if (text === undefined) return [line];
     return text.kind === 'lines'
@@ -63,7 +63,7 @@ function diffText({ changes, uncovered }: TreeDiff): string {
       : [`${line} (${notCompared[text.kind]})`];
   });
   for (const { path, reason } of uncovered)
-    lines.push(`? ${printable(path)} (not covered: ${printable(reason)})`);
+    lines.push(`? ${pathText(path)} (not covered: ${printable(reason)})`);
   return lines.map((line) => `${line}\n`).join('');
 }
 

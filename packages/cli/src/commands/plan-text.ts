@@ -1,7 +1,7 @@
 import type { Change, RestorePlan, RestoreReceipt, Skipped } from '@holdfast/restore';
 
 import type { CommandContext } from '../command.js';
-import { bytesText, countText, durationText, printable, shellWord } from '../text.js';
+import { bytesText, countText, durationText, pathText, printable, shellWord } from '../text.js';
 
 const shownPaths = 10;
 
@@ -28,12 +28,12 @@ export function planText(plan: RestorePlan): string {
       `${plan.keep} kept; ${bytesText(plan.bytes)} to write`,
   ];
   for (const [verb, changes] of groups) {
-    for (const change of changes.slice(0, shownPaths)) lines.push(`  ${verb} ${printable(change.path)}`);
+    for (const change of changes.slice(0, shownPaths)) lines.push(`  ${verb} ${pathText(change.path)}`);
     if (changes.length > shownPaths) lines.push(`  ${verb} … ${changes.length - shownPaths} more`);
   }
   lines.push(...skippedLines(plan.omitted));
   for (const conflict of plan.conflicts)
-    lines.push(`  conflict: ${printable(conflict.path)} (${conflict.reason})`);
+    lines.push(`  conflict: ${pathText(conflict.path)} (${conflict.reason})`);
   if (!plan.exact)
     lines.push('  the result will not be exactly the snapshot: what is listed above as not touched stays');
   if (plan.omitted.some(({ reason }) => reason === 'not-pruned'))
@@ -53,12 +53,12 @@ export function receiptText(receipt: RestoreReceipt, undo: string): string {
   const left = new Set(receipt.omitted.filter(({ reason }) => reason === 'conflict').map(({ path }) => path));
   for (const { path, reason } of receipt.conflicts) {
     lines.push(
-      `  changed meanwhile, ${left.has(path) ? 'skipped' : 'overwritten'}: ${printable(path)} (${reason})`,
+      `  changed meanwhile, ${left.has(path) ? 'skipped' : 'overwritten'}: ${pathText(path)} (${reason})`,
     );
   }
   for (const { detail, paths = [] } of receipt.notes ?? []) {
     lines.push(`  note: ${printable(detail)}`);
-    for (const path of paths.slice(0, shownPaths)) lines.push(`    ${printable(path)}`);
+    for (const path of paths.slice(0, shownPaths)) lines.push(`    ${pathText(path)}`);
     if (paths.length > shownPaths) lines.push(`    ${countText(paths.length - shownPaths, 'more path')}`);
   }
   if (receipt.safetyRef !== undefined) lines.push(`  to undo: ${undo}`);
@@ -70,8 +70,8 @@ function skippedLines(skipped: readonly Skipped[]): string[] {
     .slice(0, shownPaths)
     .map(({ path, reason }) =>
       reason === 'unrestorable'
-        ? `  cannot be brought back (the snapshot does not hold it): ${printable(path)}`
-        : `  not touched (${reason}): ${printable(path)}`,
+        ? `  cannot be brought back (the snapshot does not hold it): ${pathText(path)}`
+        : `  not touched (${reason}): ${pathText(path)}`,
     );
   if (skipped.length > shownPaths)
     lines.push(`  not touched or brought back: ${countText(skipped.length - shownPaths, 'more path')}`);

@@ -32,7 +32,7 @@ export const sessionRestoreCommand: Command = {
     example: 'holdfast session restore 01m8q4c54a28dpetvjfxh71cj2 @prev --dry-run',
   },
   run: async (context) =>
-    await change(context, async (access) => {
+    await change(context, true, async (access) => {
       const stack = await context.stack();
       const ref = await resolveSessionRef(stack, access, context.arguments.positionals[1] as string);
       return { ref, apply: (chosen) => access.restore(ref, chosen) };
@@ -51,7 +51,7 @@ export const sessionRewindCommand: Command = {
     example: 'holdfast session rewind 01m8q4c54a28dpetvjfxh71cj2 turn-4e37d4c3d025c32a --yes',
   },
   run: async (context) =>
-    await change(context, (access) =>
+    await change(context, false, (access) =>
       Promise.resolve({
         ref: undefined,
         apply: (chosen) => access.rewind(context.arguments.positionals[1] as string, chosen),
@@ -68,7 +68,7 @@ export const sessionUndoCommand: Command = {
     example: 'holdfast session undo 01m8q4c54a28dpetvjfxh71cj2 --yes',
   },
   run: async (context) =>
-    await change(context, (access) =>
+    await change(context, false, (access) =>
       Promise.resolve({ ref: undefined, apply: (chosen) => access.undo(chosen) }),
     ),
 };
@@ -81,10 +81,11 @@ interface Intended {
 
 async function change(
   context: CommandContext,
+  looks: boolean,
   intend: (access: SessionAccess) => Promise<Intended>,
 ): Promise<number> {
   const chosen = sessionRestoreOptions(context);
-  const asks = asksFor(context);
+  const asks = asksFor(context, looks);
   const stack = await context.stack();
   const id = context.arguments.positionals[0] as string;
   await using access = await accessSession(stack, id, context.io.signal, captureOptions(context));

@@ -3,7 +3,7 @@ import type { SnapshotResult } from '@holdfast/workspacestore';
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { resolveRoot } from '../root-argument.js';
-import { bytesText, countText, durationText, printable } from '../text.js';
+import { bytesText, countText, durationText, pathText } from '../text.js';
 import { captureOptionSpecs, captureOptions } from './capture-options.js';
 import { noteRecovery } from './note-recovery.js';
 
@@ -40,9 +40,9 @@ function captureText({ stats, coverage }: SnapshotResult): string {
       `read ${countText(stats.filesRead, 'file')} (${bytesText(stats.bytesRead)}), ` +
       `stored ${bytesText(stats.bytesStored)} in ${durationText(stats.durationMs)}`,
   ];
-  for (const { path, reason } of coverage.omitted) lines.push(`not captured (${reason}): ${printable(path)}`);
+  for (const { path, reason } of coverage.omitted) lines.push(`not captured (${reason}): ${pathText(path)}`);
   for (const { path, what } of coverage.dropped)
-    lines.push(`metadata not captured (${what}): ${printable(path)}`);
-  for (const path of coverage.raced) lines.push(`changed while being read: ${printable(path)}`);
+    lines.push(`metadata not captured (${what}): ${pathText(path)}`);
+  for (const path of coverage.raced) lines.push(`changed while being read: ${pathText(path)}`);
   return lines.join('\n');
 }
