@@ -8,6 +8,7 @@ import {
   LedgerAmbiguousError,
   LedgerClosedError,
   LedgerConflictError,
+  LedgerDeletedError,
 } from '@holdfast/journal';
 
 import { decodeFrames, encodeFrames } from './frames.mjs';
@@ -76,9 +77,14 @@ export class FileLedgerDriver {
       if (piece.seq > range.to || (following !== undefined && following.seq <= range.from)) continue;
       this.#check(signal);
       const bytes = await contentOf(path.join(directory, piece.file));
-      if (bytes === undefined) return;
-      const frames = decodeFrames(bytes, generation, piece.seq);
-      if (frames === undefined) throw damaged(name, Math.max(piece.seq, range.from));
+      const frames = bytes === undefined ? undefined : decodeFrames(bytes, generation, piece.seq);
+      if (frames === undefined) {
+        const at = Math.max(piece.seq, range.from);
+        // A ledger that was made anew meanwhile is another one, however long it is.
+        if ((await this.#history(directory)).generation !== generation)
+          throw new LedgerDeletedError(name, at);
+        throw damaged(name, at);
+      }
       const seqs = Array.from({ length: frames.count }, (_, at) => piece.seq + at);
       for (const seq of range.reverse ? seqs.reverse() : seqs) {
         if (seq < range.from || seq > range.to) continue;

@@ -7,7 +7,12 @@ import type {
   LedgerRecord,
   LedgerSupports,
 } from './driver.js';
-import { LedgerClosedError, LedgerConflictError, LedgerRecordTooLargeError } from './errors.js';
+import {
+  LedgerClosedError,
+  LedgerConflictError,
+  LedgerDeletedError,
+  LedgerRecordTooLargeError,
+} from './errors.js';
 import { Ledger, type LedgerOptions } from './ledger.js';
 
 /** What several memory ledgers look at: the "server" of a test. Keep it and open a second view or reopen. */
@@ -86,10 +91,15 @@ export class MemoryLedgerDriver implements LedgerDriver {
     this.#check(name);
     const step = range.reverse ? -1 : 1;
     let seq = range.reverse ? range.to : range.from;
+    const records = this.#storage.ledgers.get(name);
     for (let left = range.limit; left > 0 && seq >= range.from && seq <= range.to; left -= 1) {
       this.#check();
       throwIfAborted(options.signal);
-      const data = this.#storage.ledgers.get(name)?.[seq - 1];
+      // The range was bounded by the tip; another ledger of this name is not the one that is read.
+      if (records === undefined || this.#storage.ledgers.get(name) !== records) {
+        throw new LedgerDeletedError(name, seq);
+      }
+      const data = records[seq - 1];
       if (data === undefined) return;
       yield Object.freeze({ seq, data: Uint8Array.from(data) });
       seq += step;

@@ -426,6 +426,16 @@ const defects: readonly Defect[] = [
     }),
   },
   {
+    name: 'takes a prefix for a pattern in which `_` is any character',
+    killedBy: ['4.2'],
+    driver: (driver) => ({
+      list: async function* (prefix, options) {
+        const pattern = new RegExp(`^${prefix.replaceAll('.', '\\.').replaceAll('_', '.')}`);
+        for await (const name of driver.list('', options)) if (pattern.test(name)) yield name;
+      },
+    }),
+  },
+  {
     name: 'keeps names as files, so that one cannot be below another',
     killedBy: ['1.2'],
     driver: (driver, { storage }) => ({
@@ -543,6 +553,42 @@ const defects: readonly Defect[] = [
         }
       }
     },
+  },
+  {
+    name: 'reads in pages, and ends without a word when the ledger is deleted after the first one',
+    killedBy: ['4.7'],
+    ledger: class extends Ledger {
+      override async *read(name: string, options = {}): AsyncGenerator<LedgerRecord, void, undefined> {
+        const records = super.read(name, options);
+        const page: LedgerRecord[] = [];
+        for (let next = await records.next(); next.done !== true; next = await records.next()) {
+          page.push(next.value);
+          if (page.length === 256) break;
+        }
+        yield* page;
+        try {
+          yield* records;
+        } catch (error) {
+          if (!LedgerDeletedError.is(error)) throw error;
+        }
+      }
+    },
+  },
+  {
+    name: 'reads on in the ledger that was made anew',
+    killedBy: ['4.7'],
+    driver: (_, { storage }) => ({
+      read: async function* (name, range) {
+        const step = range.reverse ? -1 : 1;
+        let seq = range.reverse ? range.to : range.from;
+        for (let left = range.limit; left > 0 && seq >= range.from && seq <= range.to; left -= 1) {
+          const data = records(storage, name)[seq - 1];
+          if (data === undefined) return;
+          yield { seq, data };
+          seq += step;
+        }
+      },
+    }),
   },
   {
     name: 'wakes a follower only once',
