@@ -80,6 +80,18 @@ export class CaseTools {
     return await promise;
   }
 
+  /** How many turns of the event loop `promise` takes to settle without a fake clock; no more than `most` are waited for. */
+  async turnsOf(promise: Promise<unknown>, most: number): Promise<number> {
+    let settled = false;
+    const mark = (): void => {
+      settled = true;
+    };
+    promise.then(mark, mark);
+    let turns = 0;
+    for (; !settled && turns < most; turns += 1) await yieldToEventLoop();
+    return turns;
+  }
+
   /** The error that `promise` rejects with; `fix` tells the adapter's author what to do when it resolves. */
   async rejection(promise: Promise<unknown>, fix: string): Promise<unknown> {
     let value: unknown;
@@ -111,8 +123,9 @@ export class CaseTools {
     }
   }
 
-  /** Checks that `lease` still stands and that others are refused. */
+  /** Checks that `lease` still stands and that others are refused, also before a check could take the name back. */
   async expectHeld(lease: Lease, others: Leaser, fix: string): Promise<void> {
+    await this.rejectsWith(others.acquire(lease.name), 'LEASE_HELD', fix);
     try {
       await this.settle(lease.check());
     } catch (error) {

@@ -269,6 +269,20 @@ export const holdingMutants: readonly MutantRow[] = [
       }),
   },
   {
+    name: 'looks at the number that the caller knows only while a name is new to it',
+    killedBy: ['3.4'],
+    driver: (driver) => {
+      const known = new Set<string>();
+      return passDriver(driver, {
+        acquire: async (name, options) => {
+          const above = known.has(name) ? 0 : options.above;
+          known.add(name);
+          return await driver.acquire(name, { ...options, above });
+        },
+      });
+    },
+  },
+  {
     name: 'believes the caller although its own counter is higher',
     killedBy: ['3.5'],
     driver: (driver) =>

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 
+import { yieldToEventLoop } from '@holdfast/base';
 import type { CaseDefinition } from '@holdfast/base/testing';
 
 import type { Lease } from '../../lease.js';
 import { leaserCase } from '../define-cases.js';
 import type { LeaserHarness } from '../harness.js';
+
+/** Into how many parts the time of an acquire is divided, and how many turns of the event loop are waited for it. */
+const parts = 12;
+const mostTurns = 2_000;
 
 /** Section 7 of the contract: aborts. */
 export const abortCases: readonly CaseDefinition<LeaserHarness>[] = [
@@ -24,12 +29,12 @@ export const abortCases: readonly CaseDefinition<LeaserHarness>[] = [
 
   leaserCase('7.2', 'an abort during acquire gives the grant back', async (tools) => {
     const [first, second] = await tools.views();
-    for (const turns of [0, 1, 2, 3, 4, 5, 6, 8, 11, 16, 40]) {
-      const name = tools.name(`abort-${turns}`);
+    const abortAfter = async (when: string, pass: () => Promise<void>): Promise<void> => {
+      const name = tools.name(when);
       const controller = new AbortController();
-      const reason = new Error(`aborted after ${turns} turns`);
+      const reason = new Error(`aborted ${when}`);
       const acquiring = tools.begin(first.acquire(name, { signal: controller.signal }));
-      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      await pass();
       controller.abort(reason);
       let lease: Lease | undefined;
       try {
@@ -39,6 +44,20 @@ export const abortCases: readonly CaseDefinition<LeaserHarness>[] = [
       }
       await lease?.release();
       await tools.expectFree(second, name, 'an acquire that was aborted must give back what it was granted');
+    };
+    for (const turns of [0, 1, 2, 3, 4, 5, 6, 8, 11, 16, 40]) {
+      await abortAfter(`after-${turns}-promises`, async () => {
+        for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      });
+    }
+    // A backend that is asked over a wire answers long after those, and more than once: between any two of its answers too.
+    const whole = tools.begin(first.acquire(tools.name('whole')));
+    const turns = await tools.turnsOf(whole, mostTurns);
+    await (await tools.settle(whole)).release();
+    for (let part = 1; part < parts; part += 1) {
+      await abortAfter(`in-part-${part}`, async () => {
+        for (let turn = 0; turn < (turns * part) / parts; turn += 1) await yieldToEventLoop();
+      });
     }
   }),
 

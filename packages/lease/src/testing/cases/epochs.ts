@@ -72,6 +72,10 @@ export const epochCases: readonly CaseDefinition<LeaserHarness>[] = [
     await raised.release();
     const next = await tools.acquire(second, name);
     expectAbove(next.epoch, raised.epoch, 'a raised epoch must be remembered');
+    await next.release();
+    const above = next.epoch + 41;
+    const known = await tools.acquire(first, name, { above });
+    expectAbove(known.epoch, above, 'options.above holds for a name that has a counter already, too');
   }),
 
   leaserCase('3.5', 'a number below the counter does not lower it', async (tools) => {
