@@ -103,7 +103,7 @@ export const lookingCases: readonly CaseDefinition<BlobsHarness>[] = [
     name: 'the prefix of a list is plain text, not a directory',
     check: async (harness, scope) => {
       const store = await openFresh(harness, scope);
-      const keys = ['a', 'a-b', 'a/b', 'a/b.c', 'a/bc/d', 'ab', 'ab/c', 'b'];
+      const keys = ['a', 'a-b', 'a/b', 'a/b.c', 'a/bc/d', 'a_b', 'ab', 'ab/c', 'b'];
       for (const key of keys) await store.put(key, freshBytes(scope.random, 1));
       for (const prefix of [
         '',
@@ -114,6 +114,7 @@ export const lookingCases: readonly CaseDefinition<BlobsHarness>[] = [
         'a/b.',
         'a/bc',
         'a/bc/',
+        'a_',
         'ab',
         'ab/',
         'b',
