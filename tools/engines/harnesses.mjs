@@ -79,8 +79,12 @@ export function serverLedgerHarness(engine) {
   };
 }
 
+/** How far the time of day of one host is from that of the host before it: an hour ahead, two behind, three ahead. */
+const skewMilliseconds = 3_600_000;
+
 /**
- * Every view is a host with a clock of its own, which the suite moves. The server's clock does not move: what it would let
+ * Every view is a host with a clock of its own, which the suite moves; their times of day are hours apart, because nothing
+ * may depend on them. The server's clock does not move: what it would let
  * go in time is let go by hand.
  * @param {object} engine
  * @param {string} engine.adapter
@@ -99,6 +103,8 @@ export function serverLeaserHarness(engine) {
   /** @param {string} place */
   const open = async (place) => {
     const host = { place, wire: new Wire(), clock: new ManualClock(), stopped: false };
+    const others = [...hosts.values()].filter((other) => other.place === place).length;
+    host.clock.jumpWall(others * (others % 2 === 0 ? -1 : 1) * skewMilliseconds);
     const leaser = await engine.open(place, host);
     hosts.set(leaser, host);
     return leaser;

@@ -1,7 +1,7 @@
 // How the contract suites reach a real NATS server: shared by the tests under vitest and under node:test.
 import { randomBytes } from 'node:crypto';
 
-import { openNats } from '@holdfast/nats';
+import * as nats from '@holdfast/nats';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -9,6 +9,7 @@ import { connect } from '@nats-io/transport-node';
 import { serverLeaserHarness, serverLedgerHarness } from '../../../../tools/engines/harnesses.mjs';
 
 /** @typedef {import('@nats-io/nats-core').NatsConnection} NatsConnection */
+/** @typedef {Pick<typeof nats, 'openNats'>} Adapter The adapter, or one with a mistake in it. */
 /** @typedef {import('../../../../tools/engines/harnesses.mjs').Wire} Wire */
 
 /** @returns {string} */
@@ -77,6 +78,7 @@ export class World {
  * @typedef {object} Lies
  * @property {((subject: string, data: any) => any) | undefined} [lie] Changes what the server answers.
  * @property {((subject: string, options: any, payload: any) => Promise<any> | undefined) | undefined} [instead] Answers in its place.
+ * @property {boolean | undefined} [deaf] Nothing that is sent to the subjects of others is heard.
  */
 
 /**
@@ -85,7 +87,7 @@ export class World {
  * @param {Lies} [lies]
  * @returns {NatsConnection}
  */
-function wired(connection, wire, { lie, instead } = {}) {
+function wired(connection, wire, { lie, instead, deaf } = {}) {
   const failures = { refused: () => new TimeoutError(), lost: () => new TimeoutError() };
   /** @type {NatsConnection['request']} */
   const request = async (subject, payload, options) =>
@@ -99,8 +101,13 @@ function wired(connection, wire, { lie, instead } = {}) {
       { append: subject.includes('.journal.'), ...failures },
     );
   const flush = async () => await wire.pass(async () => await connection.flush(), failures);
+  /** @type {NatsConnection['subscribe']} */
+  const subscribe = (subject, options) =>
+    connection.subscribe(subject, { ...options, callback: () => undefined });
   return new Proxy(connection, {
     get: (target, property) => {
+      // Requests of the client itself have an inbox.
+      if (property === 'subscribe' && deaf === true) return subscribe;
       if (property === 'request') return request;
       if (property === 'flush') return flush;
       const member = Reflect.get(target, property, target);
@@ -144,9 +151,10 @@ function damaged(name, seq) {
 
 /**
  * @param {World} world
- * @param {{ adapter?: string, instead?: Lies['instead'] }} [options]
+ * @param {{ adapter?: string, instead?: Lies['instead'], deaf?: boolean, driver?: Adapter }} [options]
  */
 export function natsLedgerHarness(world, options = {}) {
+  const { driver = nats, instead, deaf } = options;
   /** What is damaged is so for every view. @type {Map<string, NonNullable<Lies['lie']>>} */
   const damage = new Map();
   return serverLedgerHarness({
@@ -154,10 +162,17 @@ export function natsLedgerHarness(world, options = {}) {
     place: () => world.prefix(),
     open: async (prefix, wire) => {
       const connection = wired(await world.connection, wire, {
-        instead: options.instead,
+        instead,
+        deaf,
         lie: (subject, answer) => damage.get(prefix)?.(subject, answer) ?? answer,
       });
-      return (await openNats(connection, { ...accepted, prefix, requestMilliseconds: 15_000 })).ledger;
+      const settings = {
+        ...accepted,
+        prefix,
+        requestMilliseconds: 15_000,
+        pollMilliseconds: deaf ? 5 : undefined,
+      };
+      return (await driver.openNats(connection, settings)).ledger;
     },
     corrupt: (prefix, name, seq) => {
       damage.set(prefix, damaged(name, seq));
@@ -178,18 +193,19 @@ async function age(world, prefix, name) {
 
 /**
  * @param {World} world
- * @param {{ adapter?: string, instead?: Lies['instead'] }} [options]
+ * @param {{ adapter?: string, instead?: Lies['instead'], deaf?: boolean, driver?: Adapter }} [options]
  */
 export function natsLeaserHarness(world, options = {}) {
+  const { driver = nats, instead, deaf } = options;
   const ttlMilliseconds = 600_000;
   return serverLeaserHarness({
     adapter: options.adapter ?? 'nats',
     ttlMilliseconds,
     place: () => world.prefix(),
     open: async (prefix, { wire, clock }) => {
-      const connection = wired(await world.connection, wire, { instead: options.instead });
+      const connection = wired(await world.connection, wire, { instead, deaf });
       const settings = { ...accepted, prefix, clock, ttlMilliseconds, requestMilliseconds: 15_000 };
-      return (await openNats(connection, settings)).leaser;
+      return (await driver.openNats(connection, settings)).leaser;
     },
     age: async (prefix, name) => {
       await age(world, prefix, name);
@@ -202,9 +218,10 @@ const pass = 'hunter2-Secret';
 
 /**
  * @param {World} world
+ * @param {Adapter} [driver]
  * @returns {import('../../../../tools/engines/engine-under-test.mjs').EngineUnderTest}
  */
-export function natsUnderTest(world) {
+export function natsUnderTest(world, driver = nats) {
   const port = Number(new URL(world.url).port);
   return {
     service: 'nats',
@@ -222,7 +239,7 @@ export function natsUnderTest(world) {
         reconnectJitter: 0,
         maxReconnectAttempts: -1,
       });
-      const storage = await openNats(connection, {
+      const storage = await driver.openNats(connection, {
         ...accepted,
         prefix,
         ttlMilliseconds: settings.ttlMilliseconds,

@@ -1,12 +1,13 @@
 // How the contract suites reach a real Postgres: shared by the tests under vitest and under node:test.
 import { randomBytes } from 'node:crypto';
 
-import { migratePostgres, openPostgres } from '@holdfast/postgres';
+import * as postgres from '@holdfast/postgres';
 import pg from 'pg';
 
 import { serverLeaserHarness, serverLedgerHarness } from '../../../../tools/engines/harnesses.mjs';
 
 /** @typedef {import('@holdfast/postgres').PostgresQuery} PostgresQuery */
+/** @typedef {Pick<typeof postgres, 'openPostgres' | 'migratePostgres'>} Adapter The adapter, or one with a mistake in it. */
 /** @typedef {import('../../../../tools/engines/harnesses.mjs').Wire} Wire */
 
 /** @returns {string} */
@@ -32,7 +33,7 @@ export class World {
     this.pool.on('error', () => undefined);
   }
 
-  async schema() {
+  async schema({ migratePostgres } = /** @type {Adapter} */ (postgres)) {
     const schema = `t_${randomBytes(6).toString('hex')}`;
     await migratePostgres(this.pool, { schema });
     this.#schemas.push(schema);
@@ -113,14 +114,15 @@ function systemError(syscall, code) {
 
 /**
  * @param {World} world
- * @param {{ adapter?: string, client?: PostgresQuery, listen?: boolean }} [options]
+ * @param {{ adapter?: string, client?: PostgresQuery, listen?: boolean, driver?: Adapter }} [options]
  */
 export function postgresLedgerHarness(world, options = {}) {
+  const { driver = postgres } = options;
   return serverLedgerHarness({
     adapter: options.adapter ?? 'postgres',
-    place: async () => await world.schema(),
+    place: async () => await world.schema(driver),
     open: async (schema, wire) => {
-      const storage = await openPostgres(wired(options.client ?? world.pool, wire), {
+      const storage = await driver.openPostgres(wired(options.client ?? world.pool, wire), {
         schema,
         ...(options.listen === true ? { listen: () => world.listener() } : { pollMilliseconds: 5 }),
       });
@@ -155,17 +157,18 @@ async function age(world, schema, milliseconds, name) {
 
 /**
  * @param {World} world
- * @param {{ adapter?: string, client?: PostgresQuery }} [options]
+ * @param {{ adapter?: string, client?: PostgresQuery, driver?: Adapter }} [options]
  */
 export function postgresLeaserHarness(world, options = {}) {
   const ttlMilliseconds = 30_000;
+  const { driver = postgres } = options;
   return serverLeaserHarness({
     adapter: options.adapter ?? 'postgres',
     ttlMilliseconds,
-    place: async () => await world.schema(),
+    place: async () => await world.schema(driver),
     open: async (schema, { wire, clock }) => {
       const client = wired(options.client ?? world.pool, wire);
-      return (await openPostgres(client, { schema, clock, ttlMilliseconds })).leaser;
+      return (await driver.openPostgres(client, { schema, clock, ttlMilliseconds })).leaser;
     },
     age: async (schema, name) => {
       await age(world, schema, ttlMilliseconds, name);
@@ -178,16 +181,17 @@ const password = 'hunter2-Secret';
 
 /**
  * @param {World} world
+ * @param {Adapter} [driver]
  * @returns {import('../../../../tools/engines/engine-under-test.mjs').EngineUnderTest}
  */
-export function postgresUnderTest(world) {
+export function postgresUnderTest(world, driver = postgres) {
   const port = Number(new URL(world.url).port);
   return {
     service: 'postgres',
     port,
     secrets: [password],
     shortestTtlMilliseconds: 600,
-    place: async () => await world.schema(),
+    place: async () => await world.schema(driver),
     open: async (schema, settings) => {
       const url = new URL(world.url);
       url.port = String(settings.port ?? port);
@@ -201,7 +205,7 @@ export function postgresUnderTest(world) {
         query_timeout: answerMilliseconds + 100,
       });
       pool.on('error', () => undefined);
-      const storage = await openPostgres(pool, {
+      const storage = await driver.openPostgres(pool, {
         schema,
         ttlMilliseconds,
         statementMilliseconds: answerMilliseconds,
