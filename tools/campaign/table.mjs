@@ -241,6 +241,24 @@ export const campaigns = [
     planted: [{ mistake: 'the fence is not looked at', test: 'packages/nats/test/services/faults.test.ts' }],
   },
   {
+    name: 'redis-takeovers',
+    package: 'lease, journal',
+    proves:
+      'owners that are stopped, overtaken and woken over leases in Redis: every acknowledged append exactly once, no stale one',
+    program: ['tools/run-services.mjs', 'redis', 'examples/redis-leaser/test/services/takeover.test.ts'],
+    bounded: { HOLDFAST_ENGINE_TAKEOVERS: 300 },
+    round: { HOLDFAST_ENGINE_TAKEOVERS: 500 },
+    goal: { unit: 'take-overs over redis', count: 3_000 },
+    weight: 1,
+    limitSeconds: 1_800,
+    onlyLong: true,
+    planted: [
+      { mistake: 'an acknowledged append is lost', test: 'tools/takeover/verdict.test.ts' },
+      { mistake: 'an append is there twice', test: 'tools/takeover/verdict.test.ts' },
+      { mistake: 'a stale append is acknowledged', test: 'tools/takeover/verdict.test.ts' },
+    ],
+  },
+  {
     name: 'histories',
     package: 'journal, lease',
     proves:

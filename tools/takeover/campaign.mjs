@@ -9,6 +9,8 @@ import { memoryBlobs } from '@holdfast/blobs';
 import { SessionExistsError, SessionStore } from '@holdfast/journal';
 import { LeaseHeldError, LeaseLostError } from '@holdfast/lease';
 
+import { judgeSession } from './verdict.mjs';
+
 /**
  * What a campaign needs of an engine, opened anew in each process. A module exports `openEngine(env)`; what it needs to know
  * comes from the environment.
@@ -187,23 +189,9 @@ export async function runTakeovers(options) {
       return { records: 0 };
     });
     counts.records += verdict.records;
-    /** @type {Map<string, { seq: number, epoch: number }>} */
-    const places = new Map();
-    let epoch = 0;
-    for await (const event of view.events()) {
-      if (places.has(event.id)) problems.push(`${session}: ${event.id} is there twice`);
-      if (event.epoch < epoch)
-        problems.push(`${session}: epoch ${event.epoch} after ${epoch} at ${event.seq}`);
-      epoch = event.epoch;
-      places.set(event.id, event);
-    }
-    for (const { id, seq, epoch: written } of outcomes[at] ?? []) {
-      const place = places.get(id);
-      if (place?.seq !== seq || place.epoch !== written)
-        problems.push(
-          `${session}: ${id} was acknowledged at ${seq} (epoch ${written}), found ${JSON.stringify(place)}`,
-        );
-    }
+    const events = [];
+    for await (const { id, seq, epoch } of view.events()) events.push({ id, seq, epoch });
+    problems.push(...judgeSession(session, events, outcomes[at] ?? []));
     await view.close();
   }
   await store.close();
