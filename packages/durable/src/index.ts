@@ -39,6 +39,7 @@ export {
 export { type ReadFileOptions, readFile } from './read-file.js';
 export { type RemoveOptions, removeDurably, removeDurablySync } from './remove-durably.js';
 export { type RemoveTreeOptions, removeTree, removeTreeSync } from './remove-tree.js';
+export { openSharedDirectory, shareDirectory } from './shared-directory.js';
 export { type Published, type PublishOptions, StagedFile, type StagedFileOptions } from './staged-file.js';
 export {
   type SweepOptions,

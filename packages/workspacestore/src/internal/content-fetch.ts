@@ -3,9 +3,11 @@ import { encodePathText, equalBytes, Pacer, throwIfAborted } from '@holdfast/bas
 import type { TreeEntry } from '../tree.js';
 import type { FrameLocation } from './archive-index.js';
 import { FormatFault } from './byte-reader.js';
+import type { WrittenFiles, WrittenFrame } from './engine/engine-messages.js';
 import type { EnginePool } from './engine/engine-pool.js';
 import { type ExpandedFrame, expandFrames, type StoredFrame } from './engine/expand-frames.js';
 import { packObjects } from './engine/frame-objects.js';
+import { joinPaths } from './engine/write-frames.js';
 import { emptyFileKey, keyBytes } from './object-key.js';
 import type { ObjectReader } from './object-reader.js';
 import type { ObjectTable, OpenArchive } from './object-table.js';
@@ -21,6 +23,20 @@ export interface WantedFile {
 export interface ContentReceiver {
   whole(entry: TreeEntry, bytes: Uint8Array): void | Promise<void>;
   pieces(entry: TreeEntry, pieces: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Where other threads may write whole files, in place of handing over their contents. */
+  readonly place?: WritingPlace | undefined;
+}
+
+/** A directory below which other threads write files. */
+export interface WritingPlace {
+  /** As `shareDirectory` names it. */
+  readonly root: string;
+  /** A file was written, of proved bytes. */
+  written(entry: TreeEntry): void;
+  /** It was not, or not to its end: removes what there is of it, before its content is handed over. */
+  undo(entry: TreeEntry): void;
+  /** A mode did not stick. */
+  lostMode(): void;
 }
 
 export interface FetchOptions {
@@ -67,36 +83,59 @@ export async function fetchContents(
   const runs = joinFrames(frames);
   const stored = runs.reduce((sum, { start, end }) => sum + end - start, 0);
   const engine = options.engine?.hasThreads === true && stored >= muchBytes ? options.engine : undefined;
-  const ahead: Promise<readonly ExpandedFrame[]>[] = [];
+  const place = engine === undefined ? undefined : receiver.place;
   const pacer = new Pacer();
   const rest = async (): Promise<void> => {
     if (!pacer.due) return;
     options.onRest?.();
     await pacer.rest(options.signal);
   };
-  try {
-    for (const [position, run] of runs.entries()) {
-      while (ahead.length < Math.min(runs.length, position + parallelRuns)) {
-        const reading = readRun(reader, runs[ahead.length] as Run, engine, options.signal);
-        // A failure is met when its turn comes.
-        reading.catch(() => undefined);
-        ahead.push(reading);
+  let failed = false;
+  const deliverRuns = async (): Promise<void> => {
+    const ahead: Promise<RunContents>[] = [];
+    try {
+      for (const [position, run] of runs.entries()) {
+        while (ahead.length < Math.min(runs.length, position + parallelRuns)) {
+          const reading = readRun(reader, runs[ahead.length] as Run, engine, place, options.signal);
+          // A failure is met when its turn comes.
+          reading.catch(() => undefined);
+          ahead.push(reading);
+        }
+        const contents = await (ahead[position] as Promise<RunContents>);
+        ahead[position] = Promise.resolve({});
+        throwIfAborted(options.signal);
+        for (const at of run.frames.keys())
+          await deliverFrame(reader, run, at, contents, receiver, options, rest);
+        if (failed) return;
       }
-      const expanded = await (ahead[position] as Promise<readonly ExpandedFrame[]>);
-      ahead[position] = Promise.resolve([]);
-      throwIfAborted(options.signal);
-      for (const [at, frame] of run.frames.entries()) {
-        await deliverFrame(reader, frame, expanded[at], receiver, options, rest);
-      }
+    } finally {
+      await Promise.allSettled(ahead);
     }
-  } finally {
-    await Promise.allSettled(ahead);
+  };
+  const deliverOthers = async (): Promise<void> => {
+    for (const file of others) {
+      throwIfAborted(options.signal);
+      if (failed) return;
+      await deliverAlone(reader, file, receiver, options);
+      await rest();
+    }
+  };
+  if (place === undefined) {
+    await deliverRuns();
+    await deliverOthers();
+    return;
   }
-  for (const file of others) {
-    throwIfAborted(options.signal);
-    await deliverAlone(reader, file, receiver, options);
-    await rest();
-  }
+  // Other threads do the most of the first: this one has time for large files meanwhile.
+  const noted = async (work: Promise<void>): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      failed = true;
+      throw error;
+    }
+  };
+  const ends = await Promise.allSettled([noted(deliverRuns()), noted(deliverOthers())]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /** Splits files into those that lie whole in a frame and the others: empty, in chunks, or missing. */
@@ -141,6 +180,12 @@ function joinFrames(frames: readonly WantedFrame[]): Run[] {
   return runs;
 }
 
+/** What became of the frames of a run: they were expanded, or files were written of them. */
+interface RunContents {
+  readonly expanded?: readonly ExpandedFrame[] | undefined;
+  readonly files?: WrittenFiles | undefined;
+}
+
 /**
  * Reads, expands and proves the frames of a run. A fault is a result here: the files concerned are looked for elsewhere.
  */
@@ -148,18 +193,25 @@ async function readRun(
   reader: ObjectReader,
   run: Run,
   engine: EnginePool | undefined,
+  place: WritingPlace | undefined,
   signal: AbortSignal | undefined,
-): Promise<readonly ExpandedFrame[]> {
+): Promise<RunContents> {
   let bytes: Uint8Array;
   try {
     bytes = await reader.readRange(run.archive, run.start, run.end, signal);
   } catch (error) {
-    if (error instanceof FormatFault) return [];
+    if (error instanceof FormatFault) return {};
     throw error;
   }
   const frames = run.frames.map((frame) => storedFrame(frame, run));
-  if (engine === undefined) return expandFrames(bytes, frames);
-  return (await engine.expand(bytes, frames)) ?? [];
+  if (engine === undefined) return { expanded: expandFrames(bytes, frames) };
+  if (place === undefined) return { expanded: await engine.expand(bytes, frames) };
+  const wanted = frames.map((frame, at): WrittenFrame => {
+    const entries = (run.frames[at] as WantedFrame).objects.map(({ file }) => file.entry);
+    const modes = Uint16Array.from(entries, ({ mode }) => mode);
+    return { ...frame, paths: joinPaths(entries.map(({ path }) => path)), modes };
+  });
+  return { files: await engine.write(bytes, wanted, place.root) };
 }
 
 function storedFrame({ location, objects }: WantedFrame, run: Run): StoredFrame {
@@ -172,19 +224,30 @@ function storedFrame({ location, objects }: WantedFrame, run: Run): StoredFrame 
 
 async function deliverFrame(
   reader: ObjectReader,
-  frame: WantedFrame,
-  expanded: ExpandedFrame | undefined,
+  run: Run,
+  at: number,
+  { expanded, files }: RunContents,
   receiver: ContentReceiver,
   options: FetchOptions,
   rest: () => Promise<void>,
 ): Promise<void> {
+  const frame = run.frames[at] as WantedFrame;
+  const frameContent = expanded?.[at];
+  const written = files?.written[at];
+  const { place } = receiver;
+  if (files?.modesKept === false) place?.lostMode();
   for (const [position, { file, offset, length }] of frame.objects.entries()) {
-    const proved = expanded?.proved[position] === 1 && length === file.entry.size;
-    const content = proved ? expanded.raw?.subarray(offset, offset + length) : undefined;
-    if (content !== undefined) {
-      const done = receiver.whole(file.entry, content);
+    const { entry } = file;
+    const rightLength = length === entry.size;
+    const proved = rightLength && frameContent?.proved[position] === 1;
+    const content = proved ? frameContent.raw?.subarray(offset, offset + length) : undefined;
+    if (rightLength && written?.[position] === 1) {
+      place?.written(entry);
+    } else if (content !== undefined) {
+      const done = receiver.whole(entry, content);
       if (done !== undefined) await done;
     } else {
+      place?.undo(entry);
       await deliverAlone(reader, file, receiver, options);
     }
     await rest();

@@ -25,7 +25,7 @@ import {
 import type { Ref } from '../ref.js';
 import type { Tree, TreeEntry } from '../tree.js';
 import { nowhere } from './capture-destination.js';
-import { fetchContents } from './content-fetch.js';
+import { fetchContents, type WritingPlace } from './content-fetch.js';
 import { byteText } from './entry-path.js';
 import { checkCaptureOptions } from './live-capture.js';
 import { toLiveTree } from './live-tree.js';
@@ -287,6 +287,9 @@ async function build(
           progress.files += 1;
           await staged.addPieces(entry, pieces);
         },
+        place: placeFor(staged, () => {
+          progress.files += 1;
+        }),
       },
       {
         signal: options.signal,
@@ -304,6 +307,25 @@ async function build(
     await staged.settle().catch(() => undefined);
     staged.close();
   }
+}
+
+/** Lets other threads write below a staged tree, where that can be. */
+function placeFor(staged: StagedTree, onFile: () => void): WritingPlace | undefined {
+  const root = staged.share();
+  if (root === undefined) return undefined;
+  return {
+    root,
+    written: ({ size }) => {
+      onFile();
+      staged.bytesWritten += size;
+    },
+    undo: (entry) => {
+      staged.removeFile(entry);
+    },
+    lostMode: () => {
+      staged.modesKept = false;
+    },
+  };
 }
 
 /** A destination with something in it: equal is success, different is an error, and nothing is touched either way. */

@@ -1,5 +1,5 @@
 import { encodePathText, Pacer } from '@holdfast/base';
-import type { Dir, File, WholeSync } from '@holdfast/durable';
+import { type Dir, type File, FileSystemError, shareDirectory, type WholeSync } from '@holdfast/durable';
 
 import type { TreeEntry } from '../tree.js';
 import { byteText, textBytes } from './entry-path.js';
@@ -57,7 +57,7 @@ export class StagedTree {
   }
 
   /** Writes a whole file. */
-  addFile(entry: TreeEntry, bytes: Uint8Array): Promise<void> | undefined {
+  addFile(entry: Pick<TreeEntry, 'path' | 'mode'>, bytes: Uint8Array): Promise<void> | undefined {
     const file = this.#create(entry);
     try {
       if (bytes.length > 0) file.write(bytes, 0);
@@ -66,6 +66,21 @@ export class StagedTree {
       return this.#syncLater(file);
     } finally {
       file.close();
+    }
+  }
+
+  /** The directory as other threads can open it to write files below, where nothing has to be synced file by file. */
+  share(): string | undefined {
+    return this.#sync === 'each' ? undefined : shareDirectory(this.#root);
+  }
+
+  /** Removes a file, if it is there: what another thread may have left of one. */
+  removeFile(entry: TreeEntry): void {
+    const { parent, name } = split(entry.path);
+    try {
+      this.#directory(parent).unlink(name);
+    } catch (error) {
+      if (!(FileSystemError.is(error) && error.errno === 'ENOENT')) throw error;
     }
   }
 
@@ -122,7 +137,7 @@ export class StagedTree {
     this.#open.clear();
   }
 
-  #create(entry: TreeEntry): File {
+  #create(entry: Pick<TreeEntry, 'path' | 'mode'>): File {
     const { parent, name } = split(entry.path);
     return this.#directory(parent).createFile(name, entry.mode);
   }

@@ -42,6 +42,21 @@ export class AnchoredFileSystem extends DiskFileSystem {
     }
   }
 
+  /** See `shareDirectory`. */
+  share(dir: DirHandle): string {
+    return `${this.#descriptors}${live(asDir(dir), 'share')}`;
+  }
+
+  /** See `openSharedDirectory`. */
+  openShared(shared: string): DirHandle {
+    try {
+      // The dot is in the directory that the link names: what stands at its path by now does not matter.
+      return this.#directory(fs.openSync(`${shared}/.`, directoryFlags), undefined, Buffer.from(shared));
+    } catch (error) {
+      throw failure('open', shared, error);
+    }
+  }
+
   openDir(dir: DirHandle, name: Uint8Array): DirHandle {
     const parent = asDir(dir);
     const path = this.at(parent, name);

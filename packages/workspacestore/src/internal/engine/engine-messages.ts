@@ -55,6 +55,24 @@ export interface ExpandJob {
   readonly frames: readonly StoredFrame[];
 }
 
+/** Expands frames and writes the files that are wanted of them, in place of whoever asks. */
+export interface WriteJob {
+  readonly type: 'write';
+  readonly id: number;
+  readonly bytes: Uint8Array;
+  readonly frames: readonly WrittenFrame[];
+  /** The open directory below which their directories stand, as `shareDirectory` names it. */
+  readonly root: string;
+}
+
+/** A frame with what becomes of the objects that are wanted of it. */
+export interface WrittenFrame extends StoredFrame {
+  /** Per object the path of its file below the root, joined by NUL. */
+  readonly paths: Uint8Array;
+  /** Per object the mode of its file. */
+  readonly modes: Uint16Array;
+}
+
 /** Looks at the same tree as a capture, from its end. */
 export interface ScoutJob {
   readonly type: 'scout';
@@ -65,7 +83,15 @@ export interface ScoutJob {
   readonly parts: ScoutParts;
 }
 
-export type EngineJob = CaptureJob | CompressJob | ExpandJob | ScoutJob;
+export type EngineJob = CaptureJob | CompressJob | ExpandJob | ScoutJob | WriteJob;
+
+/** What became of a `WriteJob`. */
+export interface WrittenFiles {
+  /** Per frame and object: 1 when its bytes had its key and are in its file. */
+  readonly written: readonly Uint8Array[];
+  /** `false` when a mode did not stick. */
+  readonly modesKept: boolean;
+}
 
 /** Objects of a frame: per object 32 bytes key, then kind, offset and length as three u32. */
 export interface RawFrameMessage {
@@ -93,4 +119,5 @@ export type EngineReply =
       readonly spare: ArrayBuffer | undefined;
     }
   | { readonly type: 'scouted'; readonly id: number }
+  | { readonly type: 'written'; readonly id: number; readonly result: WrittenFiles }
   | { readonly type: 'expanded'; readonly id: number; readonly frames: readonly ExpandedFrame[] | undefined };

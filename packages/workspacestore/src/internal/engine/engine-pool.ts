@@ -5,7 +5,16 @@ import { type MessagePort, Worker } from 'node:worker_threads';
 
 import type { BuiltFrame, FrameObject } from '../archive-writer.js';
 import type { Compression } from '../frame-codec.js';
-import type { CaptureJob, CompressJob, EngineReply, ExpandJob, ScoutJob } from './engine-messages.js';
+import type {
+  CaptureJob,
+  CompressJob,
+  EngineReply,
+  ExpandJob,
+  ScoutJob,
+  WriteJob,
+  WrittenFiles,
+  WrittenFrame,
+} from './engine-messages.js';
 import type { ExpandedFrame, StoredFrame } from './expand-frames.js';
 
 const mostCompressors = 4;
@@ -13,8 +22,9 @@ const mostCompressors = 4;
 /** These threads keep few objects: small young generations cost nothing and save tens of MiB. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
-type FrameJob = CompressJob | ExpandJob | ScoutJob;
-type FrameReply = Extract<EngineReply, { readonly type: 'compressed' | 'expanded' | 'scouted' }>;
+type FrameJob = CompressJob | ExpandJob | ScoutJob | WriteJob;
+type FrameReply = Extract<EngineReply, { readonly type: (typeof frameReplies)[number] }>;
+const frameReplies = ['compressed', 'expanded', 'scouted', 'written'] as const;
 
 /** Takes the replies of one capture. */
 export type ReplyListener = (reply: EngineReply | Error) => void;
@@ -95,14 +105,33 @@ export class EnginePool {
     bytes: Uint8Array,
     frames: readonly StoredFrame[],
   ): Promise<readonly ExpandedFrame[] | undefined> {
-    // Given away: it must not be a part of something that others hold.
-    const owned = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+    const owned = ownedBytes(bytes);
     try {
       const job = { type: 'expand', id: this.#nextId++, bytes: owned, frames } as const;
       const reply = await this.#runFrames(job, owned);
       return reply.type === 'expanded' ? reply.frames : undefined;
     } catch {
       // A thread that is gone, which the next one to need it will report or replace.
+      return undefined;
+    }
+  }
+
+  /**
+   * Expands stored frames, whose bytes are given away, and writes files of them. `undefined` when no thread could do it; it
+   * may have written some.
+   */
+  async write(
+    bytes: Uint8Array,
+    frames: readonly WrittenFrame[],
+    root: string,
+  ): Promise<WrittenFiles | undefined> {
+    const owned = ownedBytes(bytes);
+    try {
+      const job = { type: 'write', id: this.#nextId++, bytes: owned, frames, root } as const;
+      const reply = await this.#runFrames(job, owned);
+      return reply.type === 'written' ? reply.result : undefined;
+    } catch {
+      // As above.
       return undefined;
     }
   }
@@ -145,7 +174,7 @@ export class EnginePool {
     for (let started = 0; started < count; started += 1) {
       const worker = this.#start();
       worker.on('message', (reply: EngineReply) => {
-        if (reply.type !== 'compressed' && reply.type !== 'expanded' && reply.type !== 'scouted') return;
+        if (!isFrameReply(reply)) return;
         if (reply.type === 'compressed' && reply.spare !== undefined)
           this.#spares?.postMessage(reply.spare, [reply.spare]);
         this.#waiting.get(reply.id)?.resolve(reply);
@@ -153,9 +182,14 @@ export class EnginePool {
         if (this.#waiting.size === 0) for (const idle of this.#compressors) idle.unref();
       });
       worker.once('error', (error) => {
+        const others = this.#compressors.filter((other) => other !== worker);
+        const waiting = [...this.#waiting.values()];
         this.#compressors = [];
-        for (const waiting of this.#waiting.values()) waiting.reject(error);
         this.#waiting.clear();
+        // None of them may go on working for somebody who was told that they are gone.
+        void Promise.all(others.map((other) => other.terminate())).then(() => {
+          for (const { reject } of waiting) reject(error);
+        });
       });
       this.#compressors.push(worker);
     }
@@ -168,6 +202,15 @@ export class EnginePool {
     worker.unref();
     return worker;
   }
+}
+
+/** What is given away must not be a part of something that others hold. */
+function ownedBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}
+
+function isFrameReply(reply: EngineReply): reply is FrameReply {
+  return (frameReplies as readonly string[]).includes(reply.type);
 }
 
 /** The built worker; tests that run from the sources use the one that was built last. `undefined` without a build. */

@@ -22,10 +22,12 @@ import {
   type ExpandJob,
   mostOnTheWay,
   type ScoutJob,
+  type WriteJob,
 } from './engine-messages.js';
 import { transferError } from './error-transfer.js';
 import { type ExpandedFrame, expandFrames } from './expand-frames.js';
 import { packObjects } from './frame-objects.js';
+import { writeFrames } from './write-frames.js';
 
 /** Entries between two looks at the clock, and milliseconds between two reports. */
 const stepsBetweenLooks = 256;
@@ -41,6 +43,7 @@ parentPort?.on('message', (job: EngineJob) => {
   if (job.type === 'compress') compress(job);
   else if (job.type === 'expand') expand(job);
   else if (job.type === 'scout') scout(job);
+  else if (job.type === 'write') write(job);
   else runCapture(job);
 });
 
@@ -88,6 +91,10 @@ function scout({ id, root: path, ino, previous, parts }: ScoutJob): void {
     // A scout helps as far as it comes; the capture meets what stopped it.
   }
   reply({ type: 'scouted', id });
+}
+
+function write({ id, ...job }: WriteJob): void {
+  reply({ type: 'written', id, result: writeFrames(nodeFileSystem(), job) });
 }
 
 function runCapture(job: CaptureJob): void {
