@@ -10,6 +10,11 @@ export interface PlanOptions {
   readonly paths?: readonly string[] | undefined;
   /** Default `files`. */
   readonly prune?: Prune | undefined;
+  /**
+   * What an earlier restore brought, when this one takes that back: directories and links that it has and the target lacks
+   * go too with `prune` `files`. Those that somebody made since stay.
+   */
+  readonly restored?: Tree | undefined;
   /** Default `fail`: the plan lists the conflicts and applying it is refused. */
   readonly onConflict?: OnConflict | undefined;
   /** Path text of files or subtrees that may be overwritten or deleted although no checkpoint holds them. */

@@ -117,6 +117,7 @@ function planOptions(options: PreviewOptions): PlanOptions {
     onConflict: options.onConflict,
     force: options.force,
     foreign: options.foreign,
+    restored: options.restored,
     ignoredByTarget: (options.scan?.ignore ?? []).length === 0,
   };
 }

@@ -60,11 +60,21 @@ export interface SessionController extends Session, AsyncDisposable {
    */
   rewindTo(point: string, options?: RestoreWorkspaceOptions): Promise<RestoreReceipt>;
   /**
-   * Takes the last restore or rewind back; doing it again takes that back. `prune` is `exact` by default, so that the
-   * directories and links that the restore made go too.
+   * Says what `rewindTo` would do to the files; writes nothing. Its plan can be given to `rewindTo`.
+   * @throws WorkspaceNotConfiguredError, SessionPointError, WorkspaceRestoreError.
+   */
+  previewRewind(point: string, options?: PreviewRestoreOptions): Promise<RestorePlan>;
+  /**
+   * Takes the last restore or rewind back; doing it again takes that back. Unless `prune` is given, the directories and
+   * links that the restore brought go too; those that somebody made since stay.
    * @throws WorkspaceNotConfiguredError, SessionPointError (`undo`), WorkspaceRestoreError.
    */
   undo(options?: RestoreWorkspaceOptions): Promise<RestoreReceipt>;
+  /**
+   * Says what `undo` would do; writes nothing. Its plan can be given to `undo`.
+   * @throws WorkspaceNotConfiguredError, SessionPointError (`undo`), WorkspaceRestoreError.
+   */
+  previewUndo(options?: PreviewRestoreOptions): Promise<RestorePlan>;
   /**
    * Opens a new session that begins with the files of a checkpoint of this one and the conversation up to there.
    * @throws WorkspaceNotConfiguredError, SessionPointError.

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 
 import { findCause } from '@holdfast/base';
@@ -545,6 +545,50 @@ describe('rewind and undo', () => {
     expect(tree()).toEqual(full);
     expect(await kit.controller.undo({ prune: 'files' })).toMatchObject({ exact: false });
     expect(tree()).toContain('link');
+  });
+
+  it('leave in an undo what somebody made since the restore, as the restore itself would', async () => {
+    const { kit, first } = await twoStates();
+    const at = (name: string): string => path.join(kit.root, name);
+    mkdirSync(at('made/empty'), { recursive: true });
+    mkdirSync(at('kept/empty'), { recursive: true });
+    symlinkSync('nowhere', at('link'));
+    symlinkSync('nowhere', at('other'));
+    const ref = await kit.controller.checkpointWorkspace();
+    await kit.controller.restoreWorkspace(first, { prune: 'exact' });
+    await kit.controller.restoreWorkspace(ref);
+    mkdirSync(at('mine'));
+    mkdirSync(at('kept/mine'));
+    symlinkSync('somewhere', at('my-link'));
+    rmSync(at('other'));
+    symlinkSync('somewhere', at('other'));
+    const plan = await kit.controller.previewUndo();
+    expect(plan.delete.map((change) => change.path)).toEqual(
+      expect.arrayContaining(['made', 'made/empty', 'kept/empty', 'link']),
+    );
+    const receipt = await kit.controller.undo({ plan });
+    expect(receipt.exact).toBe(false);
+    expect(receipt.omitted.map((row) => `${row.reason} ${row.path}`).sort()).toEqual(
+      ['kept/mine', 'mine', 'my-link', 'other'].map((name) => `not-pruned ${name}`),
+    );
+    const left = readdirSync(kit.root, { recursive: true, encoding: 'utf8' });
+    expect(left).toEqual(expect.arrayContaining(['kept/mine', 'mine', 'my-link', 'other']));
+    for (const gone of ['made', 'kept/empty', 'link']) expect(left).not.toContain(gone);
+    await expect(kit.controller.previewUndo({ prune: 'exact' })).resolves.toMatchObject({ exact: true });
+  });
+
+  it('show what a rewind and an undo would do, and commit that plan', async () => {
+    const { kit, first } = await twoStates();
+    const points = await kit.controller.checkpoints();
+    const point = points.find((checkpoint) => checkpoint.ref === first)?.id ?? '';
+    const rewind = await kit.controller.previewRewind(point);
+    expect(rewind.ref).toBe(first);
+    // As another process sends it back.
+    const sent = JSON.parse(JSON.stringify(rewind)) as typeof rewind;
+    expect(await kit.controller.rewindTo(point, { plan: sent })).toMatchObject({ ref: first });
+    const undo = JSON.parse(JSON.stringify(await kit.controller.previewUndo())) as typeof rewind;
+    const receipt = await kit.controller.undo({ plan: undo });
+    expect(receipt).toMatchObject({ ref: undo.ref, exact: true });
   });
 
   it('refuse a point that does not exist, and one without files', async () => {

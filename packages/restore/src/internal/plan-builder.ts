@@ -125,7 +125,7 @@ export class PlanBuilder {
 
   #visitExtra(node: TreeNode, live: LiveEntry): boolean {
     if (node.targetOmitted && !this.#force.has(node.key)) return this.#leave(node, 'target-omitted', true);
-    const exactly = this.#options.prune === 'exact';
+    const exactly = this.#options.prune === 'exact' || this.#isRestored(live);
     if (live.kind === 'directory') {
       const stays = this.#visitChildren(node);
       // A directory that keeps something is explained by the rows of what it keeps.
@@ -137,6 +137,16 @@ export class PlanBuilder {
     }
     if (live.kind === 'symlink' && !exactly) return this.#leave(node, 'not-pruned', false);
     return this.#remove(node, liveState(live));
+  }
+
+  /** Whether the restore that is taken back brought it: same kind, and for a link the same target. */
+  #isRestored(live: LiveEntry): boolean {
+    const held = findEntry(this.#options.restored?.entries ?? [], live.path);
+    return (
+      held !== undefined &&
+      held.kind === live.kind &&
+      (live.kind !== 'symlink' || isSameEntry({ live, target: held }))
+    );
   }
 
   #visitBoth(node: TreeNode, live: LiveEntry, target: TreeEntry): boolean {

@@ -30,12 +30,20 @@ export function createController(runtime: SessionRuntime): SessionController {
       const { ref, rewind } = await rewindPoint(runtime, point, options.signal);
       return await runtime.restoreWorkspace(ref, { ...options, rewind });
     },
+    previewRewind: async (point, options = {}) => {
+      runtime.requireWorkspace('previewRewind');
+      const { ref } = await rewindPoint(runtime, point, options.signal);
+      return await runtime.previewRestore(ref, options);
+    },
     undo: async (options = {}) => {
       runtime.requireWorkspace('undo');
-      const { ref, rewind } = await undoPoint(runtime, options.signal);
-      // What the restore made has to go too: directories and links as well as files.
-      const prune = options.prune ?? (options.plan === undefined ? 'exact' : undefined);
-      return await runtime.restoreWorkspace(ref, { ...options, prune, rewind });
+      const { ref, rewind, undoes } = await undoPoint(runtime, options.signal);
+      return await runtime.restoreWorkspace(ref, { ...options, rewind, undoes });
+    },
+    previewUndo: async (options = {}) => {
+      runtime.requireWorkspace('previewUndo');
+      const { ref, undoes } = await undoPoint(runtime, options.signal);
+      return await runtime.previewRestore(ref, { ...options, undoes });
     },
     fork: async (options = {}) => {
       runtime.requireWorkspace('fork');

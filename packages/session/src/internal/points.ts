@@ -1,6 +1,6 @@
 import { randomHex, throwIfAborted } from '@holdfast/base';
 import type { CheckpointInfo, SessionEvent } from '@holdfast/journal';
-import { parseRef, type Ref } from '@holdfast/workspacestore';
+import { parseRef, type Ref, tryParseRef } from '@holdfast/workspacestore';
 
 import { SessionPointError } from '../errors.js';
 import type { SessionRuntime } from '../runtime.js';
@@ -11,6 +11,8 @@ import type { RewindRecord } from './restore-record.js';
 export interface RestorePoint {
   readonly ref: Ref;
   readonly rewind: RewindRecord | undefined;
+  /** What the restore that is taken back brought. */
+  readonly undoes?: Ref | undefined;
 }
 
 interface ResolvedPoint {
@@ -52,9 +54,10 @@ export async function undoPoint(
   );
   if (safety === undefined) throw missing(restored.restoreId, 'it was made without a safety checkpoint');
   const ref = parseRef(safety.ref);
+  const undoes = tryParseRef(restored.ref);
   const rewound = runtime.fold.rewinds.find(({ seq }) => seq === restored.seq + 1);
-  if (rewound === undefined) return { ref, rewind: undefined };
-  return { ref, rewind: { id: freshId(runtime), to: safety.id, seq: restored.seq - 1 } };
+  if (rewound === undefined) return { ref, rewind: undefined, undoes };
+  return { ref, rewind: { id: freshId(runtime), to: safety.id, seq: restored.seq - 1 }, undoes };
 }
 
 /** Finds the checkpoint that a fork begins with; the last one by default. */

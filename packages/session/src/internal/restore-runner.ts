@@ -11,7 +11,15 @@ import {
   type RootIdentity,
   WorkspaceRestoreError,
 } from '@holdfast/restore';
-import { InvalidRefError, parseRef, type Ref, tryParseRef } from '@holdfast/workspacestore';
+import {
+  CollectedError,
+  InvalidRefError,
+  parseRef,
+  type Ref,
+  RefNotFoundError,
+  type Tree,
+  tryParseRef,
+} from '@holdfast/workspacestore';
 
 import { SessionClosedError } from '../errors.js';
 import type { PreviewRestoreOptions, RestoreWorkspaceOptions } from '../restore-options.js';
@@ -44,7 +52,12 @@ export interface RestoreHost extends CheckpointHost {
   readonly retakeRoot: () => void;
 }
 
-interface RestoreCall extends RestoreWorkspaceOptions {
+interface PreviewCall extends PreviewRestoreOptions {
+  /** What the restore brought that this one takes back: directories and links of it go too, unless `prune` is given. */
+  readonly undoes?: Ref | undefined;
+}
+
+interface RestoreCall extends RestoreWorkspaceOptions, PreviewCall {
   readonly rewind?: RewindRecord | undefined;
   /** While a session is opened nothing runs yet and nobody is to be kept out. */
   readonly opening?: boolean | undefined;
@@ -76,7 +89,7 @@ export class RestoreRunner {
   }
 
   /** Says what a restore would do; writes nothing. */
-  async preview(ref: unknown, options: PreviewRestoreOptions = {}): Promise<RestorePlan> {
+  async preview(ref: unknown, options: PreviewCall = {}): Promise<RestorePlan> {
     throwIfAborted(options.signal);
     const { workspace } = this.#host;
     const target = this.#parse(ref);
@@ -84,6 +97,7 @@ export class RestoreRunner {
       return await previewRestore(workspace.store, target, workspace.root, {
         ...this.#planOptions(options),
         foreign: await this.#foreign(workspace.writes?.known(), options.signal),
+        restored: await this.#restored(options, options.signal),
         signal: options.signal,
       });
     } catch (error) {
@@ -177,6 +191,7 @@ export class RestoreRunner {
     const receipt = await applyRestore(workspace.store, ref, workspace.root, {
       ...this.#planOptions(options),
       foreign,
+      restored: await this.#restored(options, signal),
       plan: options.plan,
       verify: options.verify,
       session: journal.id,
@@ -243,6 +258,18 @@ export class RestoreRunner {
       last: await store.openTree(writes.since, { signal }),
       wrote: (path) => writes.wrote(path),
     };
+  }
+
+  /** What the restore that is taken back brought; without it, only files are pruned. */
+  async #restored(options: PreviewCall, signal: AbortSignal | undefined): Promise<Tree | undefined> {
+    if (options.undoes === undefined || options.prune !== undefined) return undefined;
+    try {
+      return await this.#host.workspace.store.openTree(options.undoes, { signal });
+    } catch (error) {
+      // Collected meanwhile: what it replaced is kept longer.
+      if (RefNotFoundError.is(error) || CollectedError.is(error)) return undefined;
+      throw error;
+    }
   }
 
   async #safety(
