@@ -30,6 +30,20 @@ export async function resolveRoot(argument: string, cwd: string, home: string): 
 }
 
 /**
+ * Returns the canonical path that a directory has or had, to look for it in a home; it need not exist.
+ * @throws RootArgumentError when a directory on the way cannot be entered.
+ */
+export async function locateRoot(argument: string, cwd: string): Promise<string> {
+  const absolute = resolve(cwd, argument);
+  try {
+    return await realpath(absolute);
+  } catch (error) {
+    if (!isMissing(error)) throw new RootArgumentError(absolute, 'unreadable', { cause: error });
+    return await canonical(absolute);
+  }
+}
+
+/**
  * Refuses a directory that contains the home or lies in it. It need not exist.
  * @throws RootArgumentError
  */

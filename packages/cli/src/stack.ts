@@ -18,6 +18,8 @@ export interface LocalStack extends AsyncDisposable {
   readonly home: string;
   readonly store: WorkspaceStore;
   readonly sessions: SessionStore;
+  /** The local journals of roots, titled with the root's path, and that of imports. */
+  readonly roots: SessionStore;
   readonly leaser: Leaser;
   /** What a rig over this home needs besides loops and a workspace. */
   readonly fragment: RigFragment;

@@ -113,6 +113,7 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
     leaser,
     store,
     sessions,
+    roots,
     fragment: Object.freeze({ sessionStore: sessions, controlDirectory: controlDirectory(path, options) }),
     openRoot: async (root: string, rootOptions: OpenRootOptions = {}): Promise<LocalRoot> =>
       await openManagedRoot({ root, leaser, journals: roots, store, clock, random }, rootOptions),

@@ -5,6 +5,7 @@ import { explainCommand } from './explain.js';
 import { exportCommand } from './export.js';
 import { gcCommand } from './gc.js';
 import { importCommand } from './import.js';
+import { listCommand } from './list.js';
 import { lsCommand } from './ls.js';
 import { maintainCommand } from './maintain.js';
 import { materializeCommand } from './materialize.js';
@@ -22,6 +23,7 @@ import { verifyBackendCommand } from './verify-backend.js';
 /** Every command, in the order the overview shows them. */
 export const commands: readonly Command[] = [
   snapshotCommand,
+  listCommand,
   materializeCommand,
   lsCommand,
   catCommand,
