@@ -71,12 +71,11 @@ export class ConfirmationError extends HoldfastError {
   declare readonly code: 'CLI_CONFIRMATION';
   declare readonly kind: 'no-terminal' | 'declined';
 
-  /** `looks`: whether the command can show what it would do (`--dry-run`). */
-  constructor(kind: ConfirmationError['kind'], looks: boolean = true) {
+  constructor(kind: ConfirmationError['kind']) {
     super(
       kind === 'declined'
         ? 'declined; nothing was touched'
-        : `confirmation needs a terminal; pass --yes to go ahead${looks ? ' or --dry-run to look' : ''}; nothing was touched`,
+        : 'confirmation needs a terminal; pass --yes to go ahead or --dry-run to look; nothing was touched',
       { fields: { kind } },
     );
   }
@@ -101,13 +100,14 @@ export class BackendModuleError extends HoldfastError {
 
 /**
  * The process that owns a live session keeps the command from what it was asked for; nothing was done. `captures`: the
- * owner decides what is captured, so options for that cannot be given from outside. `silent`: it does not answer.
+ * owner decides what is captured, so options for that cannot be given from outside. `silent`: it does not answer. `older`: its version
+ * cannot show what a rewind or an undo would change.
  */
 export class SessionLiveError extends HoldfastError {
   static override readonly code = 'CLI_SESSION_LIVE';
   declare readonly code: 'CLI_SESSION_LIVE';
   declare readonly sessionId: string;
-  declare readonly kind: 'captures' | 'silent';
+  declare readonly kind: 'captures' | 'silent' | 'older';
   /** What the owner says of itself. */
   declare readonly owner: LeaseOwner;
 
@@ -122,5 +122,7 @@ export class SessionLiveError extends HoldfastError {
 const liveReasons: Record<SessionLiveError['kind'], string> = {
   captures:
     'decides what is captured: leave --ignore, --max-file-size and --on-unreadable out, or end that process',
+  older:
+    'is of an older version and cannot show what would change: leave --dry-run out, or end that process and try again',
   silent: 'does not answer: it is stopped or busy; let it go on, or end it and try again',
 };

@@ -13,6 +13,7 @@ import {
   type WorkspacePlacement,
 } from '@holdfast/rig';
 import {
+  ControlCallError,
   ControlClient,
   ControlUnavailableError,
   type RemotePreviewOptions,
@@ -32,7 +33,11 @@ export interface SessionAccess extends AsyncDisposable {
   checkpoint(): Promise<Ref>;
   preview(ref: Ref, options: RemotePreviewOptions): Promise<RestorePlan>;
   restore(ref: Ref, options: RemoteRestoreOptions): Promise<RestoreReceipt>;
+  /** `undefined`: the live owner is of a version that cannot show it. */
+  previewRewind(point: string, options: RemotePreviewOptions): Promise<RestorePlan | undefined>;
   rewind(point: string, options: RemoteRestoreOptions): Promise<RestoreReceipt>;
+  /** `undefined`: the live owner is of a version that cannot show it. */
+  previewUndo(options: RemotePreviewOptions): Promise<RestorePlan | undefined>;
   undo(options: RemoteRestoreOptions): Promise<RestoreReceipt>;
 }
 
@@ -215,10 +220,24 @@ function remoteAccess(client: ControlClient, signal: AbortSignal): SessionAccess
     checkpoint: () => client.call('checkpoint', {}, call),
     preview: (ref, options) => client.call('preview', { ref, options }, call),
     restore: (ref, options) => client.call('restore', { ref, options }, call),
+    previewRewind: (point, options) => ifKnown(client.call('previewRewind', { point, options }, call)),
     rewind: (point, options) => client.call('rewind', { point, options }, call),
+    previewUndo: (options) => ifKnown(client.call('previewUndo', { options }, call)),
     undo: (options) => client.call('undo', { options }, call),
     [Symbol.asyncDispose]: () => client.close(),
   };
+}
+
+/** What a live owner answered; `undefined` when it is of a version that does not know the method. */
+async function ifKnown<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    const message =
+      ControlCallError.is(error) && error.remoteCode === '' ? error.remote['message'] : undefined;
+    if (typeof message === 'string' && message.startsWith('unknown method ')) return undefined;
+    throw error;
+  }
 }
 
 function localAccess(session: OpenedSession, signal: AbortSignal): SessionAccess {
@@ -229,7 +248,9 @@ function localAccess(session: OpenedSession, signal: AbortSignal): SessionAccess
     checkpoint: () => session.checkpointWorkspace(call),
     preview: (ref, options) => session.previewRestore(ref, { ...options, signal }),
     restore: (ref, options) => session.restoreWorkspace(ref, { ...options, signal }),
+    previewRewind: (point, options) => session.previewRewind(point, { ...options, signal }),
     rewind: (point, options) => session.rewindTo(point, { ...options, signal }),
+    previewUndo: (options) => session.previewUndo({ ...options, signal }),
     undo: (options) => session.undo({ ...options, signal }),
     [Symbol.asyncDispose]: () => session.shutdown(),
   };

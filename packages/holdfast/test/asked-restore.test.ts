@@ -37,6 +37,10 @@ afterEach(() => {
 
 /** Runs the command on a terminal at which somebody types `answer`, after `meanwhile`. */
 async function ask(answer: string | undefined, meanwhile: () => void, ...more: string[]) {
+  return await askCommand(['restore', ref, root, ...more], answer, meanwhile);
+}
+
+async function askCommand(given: readonly string[], answer: string | undefined, meanwhile: () => void) {
   const out: string[] = [];
   const writer = {
     isTerminal: true,
@@ -65,7 +69,7 @@ async function ask(answer: string | undefined, meanwhile: () => void, ...more: s
     userHome: temporary.path,
     signal: new AbortController().signal,
   };
-  const words = ['restore', ref, root, '--home', home, ...more];
+  const words = [...given, '--home', home];
   const status = await runCommand(words, { io, openLocal, version: '0.0.0' });
   return { status, text: out.join('') };
 }
@@ -122,5 +126,40 @@ describe('a restore that asks', () => {
     expect(text).toContain('changed meanwhile, skipped: a');
     expect(status).toBe(1);
     expect(contents()).toEqual({ a: 'changed again' });
+  });
+});
+
+describe('a rewind and an undo that ask', () => {
+  const json = async <T>(...words: string[]): Promise<T> =>
+    (await holdfast([...words, '--home', home, '--json'])).json() as T;
+
+  it('show what they would do, and do it for a yes only', async () => {
+    const { id } = await json<{ id: string }>('session', 'new', root);
+    const [baseline] = (await json<{ id: string; trigger?: string }[]>('session', 'log', id)).filter(
+      ({ trigger }) => trigger === 'baseline',
+    );
+    write('a', 'later');
+    write('b', 'new');
+    const rewind = ['session', 'rewind', id, baseline?.id ?? ''];
+    const declined = await askCommand(rewind, 'n', nothing);
+    expect(declined.status).toBe(1);
+    for (const line of ['replace a', 'delete b', 'apply this plan?']) expect(declined.text).toContain(line);
+    expect(contents()).toEqual({ a: 'later', b: 'new', extra: 'extra' });
+    expect((await askCommand(rewind, 'y', nothing)).status).toBe(0);
+    expect(contents()).toEqual({ a: 'changed', extra: 'extra' });
+
+    const undo = ['session', 'undo', id];
+    const kept = await askCommand(undo, undefined, nothing);
+    expect(kept.status).toBe(1);
+    for (const line of ['replace a', 'create b']) expect(kept.text).toContain(line);
+    expect(contents()).toEqual({ a: 'changed', extra: 'extra' });
+    const change = (): void => {
+      write('a', 'changed while somebody thought');
+    };
+    const refused = await askCommand(undo, 'y', change);
+    expect(refused.status).toBe(1);
+    expect(refused.text).toContain('concurrent-change');
+    expect((await askCommand(undo, 'y', nothing)).status).toBe(0);
+    expect(contents()).toEqual({ a: 'later', b: 'new', extra: 'extra' });
   });
 });

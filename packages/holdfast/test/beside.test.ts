@@ -1,8 +1,10 @@
 import * as fs from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 import { runCommand } from '@holdfast/cli';
-import { openLocal } from 'holdfast';
+import { defineRig, exclusiveWorkspace, openLocal } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { fakeIo } from '../../cli/test/fake-io.js';
@@ -265,4 +267,48 @@ it('options for a capture are refused in the process of the owner as well', asyn
   const open = async () => await Promise.resolve(local);
   expect(await runCommand(words, { io, openLocal: open, version: '0.0.0' })).toBe(1);
   expect(JSON.parse(io.err())).toMatchObject({ error: { code: 'CLI_SESSION_LIVE', kind: 'captures' } });
+});
+
+it('an owner of an older version, which cannot show a rewind or an undo, is named for --dry-run and asked without it', async () => {
+  const runtimeDirectory = join(temporary.path, 'run');
+  await using local = await openLocal(home, { runtimeDirectory });
+  const rig = defineRig(local.fragment, {
+    workspace: exclusiveWorkspace(local.store, root, local.leaser),
+    snapshots: { trigger: 'manual' },
+  });
+  await using session = await rig.newSession();
+  const socket = (await local.sessions.owner(session.id))?.['socket'] as string;
+  fs.unlinkSync(socket);
+  const asked: string[] = [];
+  const server = createServer((connection) => {
+    createInterface(connection).on('line', (line) => {
+      const { id, method } = JSON.parse(line) as { id: number; method: string };
+      asked.push(method);
+      const error = { code: '', message: `unknown method ${JSON.stringify(method)}` };
+      connection.write(`${JSON.stringify(method === 'describe' ? { id, result: {} } : { id, error })}\n`);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(socket, resolve);
+  });
+  try {
+    for (const words of [
+      ['session', 'undo', session.id],
+      ['session', 'rewind', session.id, 'a-point'],
+    ]) {
+      const io = fakeIo({ terminal: true, answers: ['n'] });
+      const open = async () => await Promise.resolve({ ...local, close: () => Promise.resolve() });
+      const options = { io, openLocal: open, version: '0.0.0' };
+      expect(await runCommand([...words, '--dry-run', '--json'], options)).toBe(1);
+      expect(JSON.parse(io.err())).toMatchObject({ error: { code: 'CLI_SESSION_LIVE', kind: 'older' } });
+      expect(await runCommand(words, options)).toBe(1);
+      expect(io.err()).toContain('cannot show what would change\ngo ahead? [y/N] ');
+      expect(io.err()).toContain('CLI_CONFIRMATION');
+    }
+    expect(asked.filter((method) => method !== 'describe')).toEqual([
+      ...['previewUndo', 'previewUndo', 'previewRewind', 'previewRewind'],
+    ]);
+  } finally {
+    server.close();
+  }
 });

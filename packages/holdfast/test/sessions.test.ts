@@ -91,6 +91,36 @@ describe('sessions through the command', () => {
     expect(treeRows(root)).toEqual(before);
   });
 
+  it('shows what a rewind and an undo would change, and changes nothing', async () => {
+    const { id, ref } = await run<{ id: string; ref: string }>('session', 'new', root);
+    const before = treeRows(root);
+    const early = await holdfast(['session', 'undo', id, '--dry-run', '--home', home, '--json']);
+    expect([early.status, early.error()['code']]).toEqual([1, 'SESSION_POINT']);
+    fs.writeFileSync(join(root, 'a.txt'), 'two');
+    fs.mkdirSync(join(root, 'made'));
+    const changed = treeRows(root);
+    const log = await run<LogRow[]>('session', 'log', id);
+    const point = log.find((row) => row.trigger === 'baseline')?.id as string;
+    const rewind = await run<{ ref: string; replace: unknown[] }>(
+      'session',
+      'rewind',
+      id,
+      point,
+      '--dry-run',
+    );
+    expect([rewind.ref, rewind.replace.length]).toEqual([ref, 1]);
+    expect(treeRows(root)).toEqual(changed);
+    const receipt = await run<{ safetyRef: string }>('session', 'rewind', id, point, '--prune', 'exact');
+    expect(treeRows(root)).toEqual(before);
+    const undo = await run<{ ref: string; mkdir: unknown[] }>('session', 'undo', id, '--dry-run');
+    expect([undo.ref, undo.mkdir.length]).toEqual([receipt.safetyRef, 1]);
+    const text = await holdfast(['session', 'undo', id, '--dry-run', '--home', home]);
+    expect(text.stdout.toString()).toContain('make directory made');
+    expect(treeRows(root)).toEqual(before);
+    await run('session', 'undo', id);
+    expect(treeRows(root)).toEqual(changed);
+  });
+
   it('refuses a restore nobody confirmed and a session nobody knows', async () => {
     const { id, ref } = await run<{ id: string; ref: string }>('session', 'new', root);
     const unasked = await holdfast(['session', 'restore', id, ref, '--home', home]);
@@ -157,7 +187,12 @@ describe('beside a live session', () => {
       await run('gc', '--keep-last', '1');
       const plan = await run<{ replace: unknown[] }>('session', 'restore', id, ref, '--dry-run');
       expect(plan.replace).toHaveLength(1);
+      const point = log.find((row) => row.ref === ref)?.id as string;
+      expect(await run('session', 'rewind', id, point, '--dry-run')).toEqual(plan);
       await run('session', 'restore', id, ref);
+      expect(treeRows(root)).toEqual(before);
+      const undo = await run<{ ref: string }>('session', 'undo', id, '--dry-run');
+      expect(undo).toMatchObject({ ref: second.ref, replace: plan.replace });
       expect(treeRows(root)).toEqual(before);
 
       const busy = await holdfast(['snapshot', root, '--home', home, '--json']);

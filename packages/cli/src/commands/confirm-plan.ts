@@ -5,19 +5,23 @@ import { ConfirmationError } from '../errors.js';
 import { planText } from './plan-text.js';
 
 /**
- * Whether the call must ask before it changes anything; `looks`: the command has `--dry-run`.
+ * Whether the call must ask before it changes anything.
  * @throws ConfirmationError when it must and nobody can answer; asked before anything is opened.
  */
-export function asksFor(context: CommandContext, looks: boolean = true): boolean {
+export function asksFor(context: CommandContext): boolean {
   const { arguments: parsed, io } = context;
   const asks = !parsed.flag('dry-run') && !parsed.flag('yes') && !context.json;
-  if (asks && !io.stdin.isTerminal) throw new ConfirmationError('no-terminal', looks);
+  if (asks && !io.stdin.isTerminal) throw new ConfirmationError('no-terminal');
   return asks;
 }
 
-/** Shows the plan and asks. @throws ConfirmationError when the answer is not yes. */
+/** Shows the plan, where there is one, and asks. @throws ConfirmationError when the answer is not yes. */
 export async function confirmPlan(context: CommandContext, plan: RestorePlan | undefined): Promise<void> {
-  if (plan !== undefined) await context.note(planText(plan).trimEnd());
+  await context.note(
+    plan === undefined
+      ? 'the owner of this live session is of an older version and cannot show what would change'
+      : planText(plan).trimEnd(),
+  );
   await context.progress.clear();
   await context.io.stderr.write(plan === undefined ? 'go ahead? [y/N] ' : 'apply this plan? [y/N] ');
   const answer = await context.io.stdin.readLine();

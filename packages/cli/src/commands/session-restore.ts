@@ -1,10 +1,10 @@
 import type { RestorePlan, RestoreReceipt } from '@holdfast/restore';
-import type { RemoteRestoreOptions } from '@holdfast/session';
-import type { Ref } from '@holdfast/workspacestore';
+import type { RemotePreviewOptions, RemoteRestoreOptions } from '@holdfast/session';
 
 import type { OptionSpec } from '../arguments.js';
 import type { Command, CommandContext } from '../command.js';
 import { exitStatus } from '../command.js';
+import { SessionLiveError } from '../errors.js';
 import { resolveSessionRef } from '../ref-argument.js';
 import { accessSession, type SessionAccess } from '../session-access.js';
 import { captureOptionSpecs, captureOptions } from './capture-options.js';
@@ -32,10 +32,14 @@ export const sessionRestoreCommand: Command = {
     example: 'holdfast session restore 01m8q4c54a28dpetvjfxh71cj2 @prev --dry-run',
   },
   run: async (context) =>
-    await change(context, true, async (access) => {
+    await change(context, async (access) => {
       const stack = await context.stack();
       const ref = await resolveSessionRef(stack, access, context.arguments.positionals[1] as string);
-      return { ref, apply: (chosen) => access.restore(ref, chosen) };
+      return {
+        always: true,
+        preview: (chosen) => access.preview(ref, chosen),
+        apply: (chosen) => access.restore(ref, chosen),
+      };
     }),
 };
 
@@ -47,16 +51,18 @@ export const sessionRewindCommand: Command = {
       sessionArgument,
       { name: 'POINT', help: 'id of a turn, an event or a checkpoint (see: holdfast session log)' },
     ],
-    options: options.filter(({ name }) => name !== 'dry-run'),
-    example: 'holdfast session rewind 01m8q4c54a28dpetvjfxh71cj2 turn-4e37d4c3d025c32a --yes',
+    options,
+    example: 'holdfast session rewind 01m8q4c54a28dpetvjfxh71cj2 turn-4e37d4c3d025c32a --dry-run',
   },
-  run: async (context) =>
-    await change(context, false, (access) =>
+  run: async (context) => {
+    const point = context.arguments.positionals[1] as string;
+    return await change(context, (access) =>
       Promise.resolve({
-        ref: undefined,
-        apply: (chosen) => access.rewind(context.arguments.positionals[1] as string, chosen),
+        preview: (chosen) => access.previewRewind(point, chosen),
+        apply: (chosen) => access.rewind(point, chosen),
       }),
-    ),
+    );
+  },
 };
 
 export const sessionUndoCommand: Command = {
@@ -64,41 +70,49 @@ export const sessionUndoCommand: Command = {
     name: 'session undo',
     summary: 'take the last restore or rewind of a session back',
     arguments: [sessionArgument],
-    options: options.filter(({ name }) => name !== 'dry-run'),
-    example: 'holdfast session undo 01m8q4c54a28dpetvjfxh71cj2 --yes',
+    options,
+    example: 'holdfast session undo 01m8q4c54a28dpetvjfxh71cj2 --dry-run',
   },
   run: async (context) =>
-    await change(context, false, (access) =>
-      Promise.resolve({ ref: undefined, apply: (chosen) => access.undo(chosen) }),
+    await change(context, (access) =>
+      Promise.resolve({
+        preview: (chosen) => access.previewUndo(chosen),
+        apply: (chosen) => access.undo(chosen),
+      }),
     ),
 };
 
 interface Intended {
-  /** Known before the change: a plan can be shown. */
-  readonly ref: Ref | undefined;
+  /** Whether the plan is made also when nobody looks at it. */
+  readonly always?: boolean | undefined;
+  /** `undefined`: the owner of the session cannot show it. */
+  readonly preview: (options: RemotePreviewOptions) => Promise<RestorePlan | undefined>;
   readonly apply: (options: RemoteRestoreOptions) => Promise<RestoreReceipt>;
 }
 
 async function change(
   context: CommandContext,
-  looks: boolean,
   intend: (access: SessionAccess) => Promise<Intended>,
 ): Promise<number> {
   const chosen = sessionRestoreOptions(context);
-  const asks = asksFor(context, looks);
+  const asks = asksFor(context);
   const stack = await context.stack();
   const id = context.arguments.positionals[0] as string;
   await using access = await accessSession(stack, id, context.io.signal, captureOptions(context));
-  const { ref, apply } = await intend(access);
-  let plan: RestorePlan | undefined;
-  if (ref !== undefined) {
-    const { paths, prune, onConflict, force } = chosen;
-    const shown = await access.preview(ref, { paths, prune, onConflict, force });
-    if (context.arguments.flag('dry-run')) {
-      await context.result(shown, () => planText(shown));
-      return exitStatus.done;
+  const { always = false, preview, apply } = await intend(access);
+  const { paths, prune, onConflict, force } = chosen;
+  const looks = context.arguments.flag('dry-run');
+  const plan = always || looks || asks ? await preview({ paths, prune, onConflict, force }) : undefined;
+  if (looks) {
+    if (plan === undefined) {
+      throw new SessionLiveError(
+        id,
+        'older',
+        (await stack.sessions.owner(id, { signal: context.io.signal })) ?? {},
+      );
     }
-    plan = shown;
+    await context.result(plan, () => planText(plan));
+    return exitStatus.done;
   }
   if (asks) await confirmPlan(context, plan);
   const receipt = await apply({ ...chosen, plan });

@@ -46,6 +46,10 @@ export function controlHandler(runtime: SessionRuntime): ControlHandler {
       await controller.restoreWorkspace(ref as Ref, { ...restoreOptions(options), signal }),
     rewind: async ({ point, options }, signal) =>
       await controller.rewindTo(textOf(point), { ...restoreOptions(options), signal }),
+    previewRewind: async ({ point, options }, signal) =>
+      await controller.previewRewind(textOf(point), { ...previewOptions(options), signal }),
+    previewUndo: async ({ options }, signal) =>
+      await controller.previewUndo({ ...previewOptions(options), signal }),
     undo: async ({ options }, signal) => await controller.undo({ ...restoreOptions(options), signal }),
     interrupt: async ({ reason }, signal) => {
       await controller.interrupt({ reason: typeof reason === 'string' ? reason : undefined, signal });

@@ -61,6 +61,16 @@ export interface ControlMethods {
     readonly params: { readonly point: string; readonly options?: RemoteRestoreOptions | undefined };
     readonly result: RestoreReceipt;
   };
+  /** What `rewind` would do to the files. Owners of an older version do not know it. */
+  readonly previewRewind: {
+    readonly params: { readonly point: string; readonly options?: RemotePreviewOptions | undefined };
+    readonly result: RestorePlan;
+  };
+  /** What `undo` would do. Owners of an older version do not know it. */
+  readonly previewUndo: {
+    readonly params: { readonly options?: RemotePreviewOptions | undefined };
+    readonly result: RestorePlan;
+  };
   readonly undo: {
     readonly params: { readonly options?: RemoteRestoreOptions | undefined };
     readonly result: RestoreReceipt;
