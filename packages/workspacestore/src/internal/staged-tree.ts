@@ -58,15 +58,17 @@ export class StagedTree {
 
   /** Writes a whole file. */
   addFile(entry: Pick<TreeEntry, 'path' | 'mode'>, bytes: Uint8Array): Promise<void> | undefined {
-    const file = this.#create(entry);
+    const file = this.#write(entry, bytes);
     try {
-      if (bytes.length > 0) file.write(bytes, 0);
-      this.bytesWritten += bytes.length;
-      this.#setFileMode(file, entry.mode);
       return this.#syncLater(file);
     } finally {
       file.close();
     }
+  }
+
+  /** Writes a whole file that is not synced by itself. */
+  writeFile(entry: Pick<TreeEntry, 'path' | 'mode'>, bytes: Uint8Array): void {
+    this.#write(entry, bytes).close();
   }
 
   /** The directory as other threads can open it to write files below, where nothing has to be synced file by file. */
@@ -135,6 +137,19 @@ export class StagedTree {
   close(): void {
     for (const dir of this.#open.values()) dir.close();
     this.#open.clear();
+  }
+
+  #write(entry: Pick<TreeEntry, 'path' | 'mode'>, bytes: Uint8Array): File {
+    const file = this.#create(entry);
+    try {
+      if (bytes.length > 0) file.write(bytes, 0);
+      this.bytesWritten += bytes.length;
+      this.#setFileMode(file, entry.mode);
+      return file;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
   }
 
   #create(entry: Pick<TreeEntry, 'path' | 'mode'>): File {

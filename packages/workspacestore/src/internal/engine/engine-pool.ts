@@ -187,9 +187,11 @@ export class EnginePool {
         this.#compressors = [];
         this.#waiting.clear();
         // None of them may go on working for somebody who was told that they are gone.
-        void Promise.all(others.map((other) => other.terminate())).then(() => {
-          for (const { reject } of waiting) reject(error);
-        });
+        Promise.allSettled(others.map((other) => other.terminate()))
+          .then(() => {
+            for (const one of waiting) one.reject(error);
+          })
+          .catch(() => undefined);
       });
       this.#compressors.push(worker);
     }

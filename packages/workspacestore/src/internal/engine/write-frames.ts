@@ -26,7 +26,10 @@ export function writeFrames(
           const path = paths[at];
           if (raw === undefined || proved?.[at] !== 1 || path === undefined) continue;
           try {
-            staged.addFile({ path, mode: frame.modes[at] as number }, raw.subarray(offset, offset + length));
+            staged.writeFile(
+              { path, mode: frame.modes[at] as number },
+              raw.subarray(offset, offset + length),
+            );
             (written[position] as Uint8Array)[at] = 1;
           } catch {
             // The next one may do: a full disk has room for small files.
