@@ -100,14 +100,15 @@ export class BackendModuleError extends HoldfastError {
 
 /**
  * The process that owns a live session keeps the command from what it was asked for; nothing was done. `captures`: the
- * owner decides what is captured, so options for that cannot be given from outside. `silent`: it does not answer. `older`: its version
- * cannot show what a rewind or an undo would change.
+ * owner decides what is captured, so options for that cannot be given from outside. `silent`: it does not answer and is stopped, or
+ * cannot be seen from here. `busy`: it runs and has not answered in time. `older`: its version cannot show what a rewind or
+ * an undo would change.
  */
 export class SessionLiveError extends HoldfastError {
   static override readonly code = 'CLI_SESSION_LIVE';
   declare readonly code: 'CLI_SESSION_LIVE';
   declare readonly sessionId: string;
-  declare readonly kind: 'captures' | 'silent' | 'older';
+  declare readonly kind: 'captures' | 'silent' | 'busy' | 'older';
   /** What the owner says of itself. */
   declare readonly owner: LeaseOwner;
 
@@ -124,5 +125,7 @@ const liveReasons: Record<SessionLiveError['kind'], string> = {
     'decides what is captured: leave --ignore, --max-file-size and --on-unreadable out, or end that process',
   older:
     'is of an older version and cannot show what would change: leave --dry-run out, or end that process and try again',
-  silent: 'does not answer: it is stopped or busy; let it go on, or end it and try again',
+  silent:
+    'does not answer: it is stopped, or cannot be seen from here; let it go on, or end it and try again',
+  busy: 'runs and is too busy to answer: do not end it; wait until it has less to do and try again',
 };

@@ -24,6 +24,7 @@ import type { Ref } from '@holdfast/workspacestore';
 
 import { placementCapture } from './commands/capture-options.js';
 import { SessionLiveError } from './errors.js';
+import { ownerAnswer, ownerState } from './owner-answer.js';
 import type { LocalCaptureOptions, LocalStack } from './stack.js';
 
 /** What people do with a session, whoever owns it: its live owner is asked, else it is opened here. */
@@ -138,9 +139,6 @@ export async function createSession(
   return { id: session.id, ref: first?.ref };
 }
 
-/** A living process answers who it is in far less; a stopped one accepts the connection and never does. */
-const answerWithinMs = 5_000;
-
 async function askOwner(
   stack: LocalStack,
   id: string,
@@ -151,13 +149,13 @@ async function askOwner(
   if (typeof socket !== 'string') return undefined;
   try {
     const client = await ControlClient.connect(socket, { signal });
-    const late = new SessionLiveError(id, 'silent', owner ?? {});
-    const limit = new AbortController();
-    using _timer = systemClock.schedule(answerWithinMs, () => {
-      limit.abort(late);
-    });
     try {
-      await client.call('describe', {}, { signal: AbortSignal.any([signal, limit.signal]) });
+      await ownerAnswer(
+        (limited) => client.call('describe', {}, { signal: limited }),
+        () => ownerState(owner ?? {}),
+        (state) => new SessionLiveError(id, state === 'running' ? 'busy' : 'silent', owner ?? {}),
+        { clock: systemClock, signal },
+      );
     } catch (error) {
       await client.close();
       throw error;
