@@ -8,7 +8,7 @@ import { Kit, settle } from './support/kit.js';
 
 /**
  * The loss of a lease at every point of a life: at each notice that a session publishes (each step of each checkpoint and
- * restore, each change of phase), before each snapshot, in each step of a turn, and after each append. Then nothing more
+ * restore, each change of phase; not those of progress, which come by time, so that lives would differ), before each snapshot, in each step of a turn, and after each append. Then nothing more
  * is written, the session is faulted, and the tree is whole.
  */
 
@@ -64,7 +64,7 @@ async function live(which: Which, at: number, mode: 'exclusive' | 'per-session')
   trees.push(listTree(kit.root));
   holder.kit = kit;
   kit.controller.observe((notice) => {
-    if (notice.type === 'fault-changed') return;
+    if (notice.type === 'fault-changed' || notice.type === 'checkpoint-progress') return;
     const step = 'step' in notice ? ` ${String(notice.step)}` : '';
     point(`${notice.type}${step}`);
   });
