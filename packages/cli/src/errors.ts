@@ -51,19 +51,28 @@ const reasons: Record<RootArgumentError['kind'], string> = {
   'inside-home': 'lies in the holdfast home; name a directory outside it',
 };
 
-/** The home holds nothing, and the command only looks at what is there; nothing was made. */
+/**
+ * The home cannot be used. `missing`: it holds nothing, and the command only looks at what is there; nothing was made.
+ * `denied`: it cannot be made, entered or written. `foreign`: it is another user's.
+ */
 export class HomeError extends HoldfastError {
   static override readonly code = 'CLI_HOME';
   declare readonly code: 'CLI_HOME';
   declare readonly home: string;
+  declare readonly kind: 'missing' | 'denied' | 'foreign';
 
-  constructor(home: string) {
-    super(
-      `home ${quote(home)} does not exist; take a snapshot first, or name another one with --home or HOLDFAST_HOME`,
-      { fields: { home } },
-    );
+  constructor(home: string, kind: HomeError['kind'] = 'missing', options: { readonly cause?: unknown } = {}) {
+    super(`home ${quote(home)} ${homeReasons[kind]}`, { ...options, fields: { home, kind } });
   }
 }
+
+const homeReasons: Record<HomeError['kind'], string> = {
+  missing: 'does not exist; take a snapshot first, or name another one with --home or HOLDFAST_HOME',
+  denied:
+    'cannot be made or used by this user; name another one with --home or HOLDFAST_HOME, or change its permissions',
+  foreign:
+    'belongs to another user; run the command as that user, or name another one with --home or HOLDFAST_HOME',
+};
 
 /** A question had to be asked and nobody could answer; nothing was touched. */
 export class ConfirmationError extends HoldfastError {

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -21,7 +20,7 @@ import { type Leaser, prefixedLeaser } from '@holdfast/lease';
 import { openFsLeaser } from '@holdfast/lease/fs';
 import { openLevelLedgers } from '@holdfast/level';
 import type { RigFragment } from '@holdfast/rig';
-import { WorkspaceStore } from '@holdfast/workspacestore';
+import { CacheDirectoryError, WorkspaceStore } from '@holdfast/workspacestore';
 
 import { processBuilder } from './internal/builder.js';
 import { collectHome } from './internal/collect-home.js';
@@ -63,6 +62,8 @@ export interface Local extends LocalStack {
  * Opens the embedded stack in a home directory, which is made (owner-only) when it is missing: file-system blobs, level
  * journals (one database per session) and file-system leases. Give its parts to `defineRig`, or use them alone.
  *
+ * @throws HomeError when it cannot be used by this user, or does not exist and is not to be made.
+ *
  * Closing closes every part and releases every lease. Several processes may have one home open; one session is owned by
  * one process at a time.
  */
@@ -70,13 +71,18 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
   throwIfAborted(options.signal);
   const { clock, random } = options;
   await using building = new DisposalStack();
-  if (options.create === false && !existsSync(join(resolve(home), 'blobs')))
-    throw new HomeError(resolve(home));
-  using made = await ensureDirectory(nodeFileSystem(), resolve(home), { mode: 0o700 });
-  const path = await realpath(resolve(home));
-  const known = building.use(await KnownJournals.open(made));
-  const letGo = building.use(await LetGoRefs.open(made));
-  const blobs = building.use(await openFsBlobs(join(path, 'blobs'), { clock, random }));
+  const given = resolve(home);
+  const { path, known, letGo, blobs } = await inHome(given, async () => {
+    if (options.create === false) await refuseMissing(given);
+    using made = await ensureDirectory(nodeFileSystem(), given, { mode: 0o700 });
+    const path = await realpath(given);
+    return {
+      path,
+      known: building.use(await KnownJournals.open(made)),
+      letGo: building.use(await LetGoRefs.open(made)),
+      blobs: building.use(await openFsBlobs(join(path, 'blobs'), { clock, random })),
+    };
+  });
   const leaser = building.use(await openFsLeaser(join(path, 'leases'), { clock, random }));
   const ledgers = {
     session: known.remembering(
@@ -97,13 +103,15 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
       random,
     }),
   );
-  const store = building.use(
-    await WorkspaceStore.open(blobs, {
-      clock,
-      random,
-      cacheDirectory: join(path, 'cache'),
-      builder: processBuilder(),
-    }),
+  const store = await inHome(given, async () =>
+    building.use(
+      await WorkspaceStore.open(blobs, {
+        clock,
+        random,
+        cacheDirectory: join(path, 'cache'),
+        builder: processBuilder(),
+      }),
+    ),
   );
   const journals = { stores: { session: sessions, root: roots }, ledgers, known, letGo };
   const opened = building.move();
@@ -125,6 +133,33 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
     close: () => opened.close(),
     [Symbol.asyncDispose]: () => opened.close(),
   };
+}
+
+async function refuseMissing(home: string): Promise<void> {
+  try {
+    await lstat(join(home, 'blobs'));
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') throw new HomeError(home);
+    throw error;
+  }
+}
+
+/** What the system says when this user may not make, enter or write a directory. */
+const deniedCodes: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
+
+/** Opens a part of a home. @throws HomeError when the home is not this user's to use. */
+async function inHome<T>(home: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (cause) {
+    if (CacheDirectoryError.is(cause) && cause.rule === 'foreign')
+      throw new HomeError(home, 'foreign', { cause });
+    // Errors of packages wrap what the system said.
+    for (let error: unknown = cause; error instanceof Error; error = error.cause) {
+      if (deniedCodes.has((error as { code?: unknown }).code)) throw new HomeError(home, 'denied', { cause });
+    }
+    throw cause;
+  }
 }
 
 /** Short, because the path of a socket may have about a hundred bytes; its own for each home. */

@@ -220,11 +220,23 @@ export class EntryNotFoundError extends HoldfastError {
   declare readonly code: 'WORKSPACE_ENTRY_NOT_FOUND';
   declare readonly ref: string;
   declare readonly path: string;
+  /** What is there instead. */
+  declare readonly found: 'file' | 'directory' | 'symlink' | undefined;
 
-  constructor(ref: string, path: string, wanted: 'entry' | 'file' | 'directory') {
-    super(`${ref} has no ${wanted} at ${quote(path)}`, { fields: { ref, path, wanted } });
+  constructor(
+    ref: string,
+    path: string,
+    wanted: 'entry' | 'file' | 'directory',
+    found?: EntryNotFoundError['found'],
+  ) {
+    const instead = found === undefined ? '' : `: it is a ${found}; list it to see what it ${leads[found]}`;
+    super(`${ref} has no ${wanted} at ${quote(path)}${instead}`, {
+      fields: { ref, path, wanted, ...(found === undefined ? {} : { found }) },
+    });
   }
 }
+
+const leads = { file: 'is', directory: 'holds', symlink: 'leads to' } as const;
 
 /** Something stored has a version or kind that this release cannot read. */
 export class UnsupportedFormatError extends HoldfastError {

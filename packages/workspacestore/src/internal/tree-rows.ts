@@ -104,7 +104,7 @@ export class TreeRows {
       treeKey = row.kind === 'directory' ? row.value : undefined;
     }
     const kind = entry?.kind ?? 'directory';
-    if (wanted !== 'entry' && wanted !== kind) throw new EntryNotFoundError(this.#ref, text, wanted);
+    if (wanted !== 'entry' && wanted !== kind) throw new EntryNotFoundError(this.#ref, text, wanted, kind);
     return { entry, treeKey };
   }
 

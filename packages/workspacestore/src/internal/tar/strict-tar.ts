@@ -33,6 +33,22 @@ interface Extension {
   link: Uint8Array | undefined;
 }
 
+/** How compressed streams begin; no name in a tar can begin like that, because none of it is UTF-8. */
+const compressions: readonly (readonly [string, readonly number[]])[] = [
+  ['gzip', [0x1f, 0x8b]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+];
+
+function refuseCompressed(start: Uint8Array): void {
+  for (const [name, magic] of compressions) {
+    if (magic.every((byte, at) => start[at] === byte)) {
+      const detail = `the stream is compressed with ${name}: decompress it first (${name} -dc)`;
+      throw new ArchiveEntryError('', 'malformed', detail);
+    }
+  }
+}
+
 /**
  * Reads a plain tar stream, refusing it as a whole at the first thing that readers of tar files are known to disagree
  * about, that could lead out of the tree, or that is out of order. Paths are checked, not normalized.
@@ -41,6 +57,7 @@ export async function* readStrictTar(stream: AsyncIterable<Uint8Array>): AsyncGe
   const source = new TarSource(stream);
   let extension: Extension = { bytes: 0, pax: undefined, name: undefined, link: undefined };
   try {
+    refuseCompressed(await source.peek());
     for (;;) {
       const block = await source.block('header');
       if (block === undefined) throw new ArchiveEntryError('', 'truncated', 'the stream has no end marker');

@@ -29,6 +29,11 @@ export class TarSource {
     return bytes;
   }
 
+  /** What comes next, as much of it as came at once; empty at the end. Nothing is taken. */
+  async peek(): Promise<Uint8Array> {
+    return (await this.#fill()) ? this.#piece : new Uint8Array(0);
+  }
+
   /** `count` bytes in pieces. */
   async *pieces(count: number, entry: string): AsyncGenerator<Uint8Array> {
     for (let left = count; left > 0; ) {
