@@ -1,24 +1,17 @@
 import { encodePathText, equalBytes } from '@holdfast/base';
 
 import type { LiveTree, TreeEntry } from '../tree.js';
-import { byteText } from './entry-path.js';
+import { pairEntries } from './tree-pairs.js';
 
 const shown = 20;
 
-/** The first paths, as text, in which a live tree differs from wanted entries; empty when it does not. */
+/** The first paths in canonical order, as text, in which a live tree differs from wanted entries; empty when it does not. */
 export function differences(rootMode: number, wanted: readonly TreeEntry[], live: LiveTree): string[] {
   const found: string[] = [];
   if (live.rootMode !== rootMode) found.push('.');
-  const rest = new Map(live.entries.map((entry) => [byteText(entry.path), entry]));
-  for (const entry of wanted) {
-    const text = byteText(entry.path);
-    const other = rest.get(text);
-    rest.delete(text);
-    if (other === undefined || !sameEntry(entry, other)) found.push(encodePathText(entry.path));
-    if (found.length >= shown) return found;
-  }
-  for (const entry of rest.values()) {
-    found.push(encodePathText(entry.path));
+  for (const { path, before, after } of pairEntries(wanted, live.entries)) {
+    if (before !== undefined && after !== undefined && sameEntry(before, after)) continue;
+    found.push(encodePathText(path));
     if (found.length >= shown) return found;
   }
   return found;

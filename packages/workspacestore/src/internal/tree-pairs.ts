@@ -69,23 +69,28 @@ export async function* pairSnapshots(
   }
 }
 
-/** The paths of two lists of entries, in canonical order. */
-export function pairEntries(before: readonly TreeEntry[], after: readonly TreeEntry[]): TreePair[] {
-  const pairs: TreePair[] = [];
+/** The paths of two lists of entries that are in canonical order, one by one. */
+export function* pairEntries(
+  before: readonly TreeEntry[],
+  after: readonly TreeEntry[],
+): Generator<TreePair, undefined> {
   let at = 0;
   for (const entry of before) {
     let other = after[at];
-    while (other !== undefined && compareCanonical(other.path, entry.path) < 0) {
-      pairs.push({ path: other.path, before: undefined, after: other });
+    let order = other === undefined ? 1 : compareCanonical(other.path, entry.path);
+    while (other !== undefined && order < 0) {
+      yield { path: other.path, before: undefined, after: other };
       at += 1;
       other = after[at];
+      order = other === undefined ? 1 : compareCanonical(other.path, entry.path);
     }
-    const same = other !== undefined && equalBytes(other.path, entry.path);
-    if (same) at += 1;
-    pairs.push({ path: entry.path, before: entry, after: same ? other : undefined });
+    if (order === 0) at += 1;
+    yield { path: entry.path, before: entry, after: order === 0 ? other : undefined };
   }
-  for (const entry of after.slice(at)) pairs.push({ path: entry.path, before: undefined, after: entry });
-  return pairs;
+  for (; at < after.length; at += 1) {
+    const other = after[at] as TreeEntry;
+    yield { path: other.path, before: undefined, after: other };
+  }
 }
 
 /** Orders paths as trees hold them: by components, each by its bytes. */
