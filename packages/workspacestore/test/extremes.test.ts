@@ -12,7 +12,7 @@ import { temporaryDirectory } from './support/temporary.js';
 
 /** Trees at the edge: a success or a typed refusal, in bounded memory, and cleaning up works. */
 
-/** Files of one directory; a campaign asks for a million. */
+/** Files of one directory. A million, tried by hand, takes two minutes of a processor and two million inodes. */
 const manyFiles = Number(process.env['HOLDFAST_MANY_FILES'] ?? 20_000);
 
 let top: string;
@@ -24,10 +24,10 @@ beforeEach(() => {
   fs.mkdirSync(root);
 });
 
-async function removeRoot(): Promise<void> {
+async function removeTop(name: 'root' | 'copy'): Promise<void> {
   using parent = Dir.openRoot(nodeFileSystem(), top);
-  expect(await removeTree(parent, 'root')).toBe(true);
-  expect(fs.existsSync(root)).toBe(false);
+  expect(await removeTree(parent, name)).toBe(true);
+  expect(fs.existsSync(path.join(top, name))).toBe(false);
 }
 
 async function refusal(limits: object, names: readonly string[] = []): Promise<unknown> {
@@ -64,7 +64,7 @@ describe('a sparse file of 16 TiB', () => {
       expect(stats.bytesRead).toBe(5);
     });
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 2 ** 20);
-    await removeRoot();
+    await removeTop('root');
   });
 });
 
@@ -85,10 +85,12 @@ describe(`${manyFiles} files in one directory`, () => {
         await store.materialize(ref, copy, { sync: false });
         expect((await store.snapshot(copy)).ref).toBe(ref);
       });
-      await removeRoot();
+      await removeTop('root');
+      // Here, as everything that grows with the files: the hook that tidies up afterwards has a fixed time.
+      await removeTop('copy');
       countForCampaign('files of one directory', manyFiles);
     },
-    60_000 + manyFiles * 2,
+    60_000 + manyFiles * 4,
   );
 });
 
@@ -129,10 +131,9 @@ describe('a tree that is 1,000 levels deep', () => {
       for await (const part of await store.read(ref, bottom)) parts.push(part);
       expect(Buffer.concat(parts).toString()).toBe('the bottom');
       expect((await store.verify(ref, { deep: true })).problems).toEqual([]);
-      using parent = Dir.openRoot(nodeFileSystem(), top);
-      expect(await removeTree(parent, 'copy')).toBe(true);
+      await removeTop('copy');
     });
-    await removeRoot();
+    await removeTop('root');
   }, 120_000);
 });
 
