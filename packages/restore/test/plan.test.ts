@@ -76,6 +76,19 @@ describe('prune', () => {
     expect(plan).toMatchObject({ exact: true, omitted: [] });
   });
 
+  it('deletes what an earlier restore brought, and leaves links and directories that came since', async () => {
+    const brought = { ...extras, other: { link: 'x' } } as const;
+    const restored = await new ModelTree(brought).captured();
+    const now = new ModelTree({ ...extras, 'mine/': null, 'd/l': { link: 'x' }, other: { link: 'y' } });
+    const plan = await now.plan({}, { restored });
+    expect(paths(plan)).toEqual({ delete: ['d/x', 'f', 'l'] });
+    expect(plan.omitted).toEqual(['d/l', 'mine', 'other'].map((path) => ({ path, reason: 'not-pruned' })));
+    expect(plan.exact).toBe(false);
+    const all = await new ModelTree(extras).plan({}, { restored });
+    expect(paths(all)).toEqual({ delete: ['d', 'd/x', 'f', 'l'] });
+    expect(all).toMatchObject({ exact: true, omitted: [] });
+  });
+
   it('keeps a directory that keeps something', async () => {
     const tree = new ModelTree({ 'd/': null, 'd/x': 'x', 'd/big': 'big big' });
     const plan = await tree.plan({}, { prune: 'exact', scan: { limits: { fileBytes: 3 } } });
