@@ -29,6 +29,7 @@ import { fetchContents, type WritingPlace } from './content-fetch.js';
 import { byteText } from './entry-path.js';
 import { checkCaptureOptions } from './live-capture.js';
 import { toLiveTree } from './live-tree.js';
+import { keyText } from './object-key.js';
 import type { ObjectTable } from './object-table.js';
 import { captureLive } from './run-capture.js';
 import { StagedTree } from './staged-tree.js';
@@ -354,6 +355,8 @@ async function compareDestination(
       settled: result.settle?.(),
       committed: state?.committed,
     });
+    const same = keyText(result.treeKey) === tree.treeKey && result.rootMode === tree.rootMode;
+    if (same && options.paths === undefined) return { path, bytesWritten: 0, modesKept: true };
     const live = await toLiveTree(result, options.signal);
     const found = differences(tree.rootMode, entries, live);
     if (found.length === 0) return { path, bytesWritten: 0, modesKept: true };
