@@ -44,6 +44,11 @@ async function changesOnModel(name: string): Promise<string[]> {
   return common(trace.changes('/work'), '/');
 }
 
+/** Without the second and further lines of the same `mkdir` of a directory whose name was drawn. */
+function withoutRepeatedShards(lines: readonly string[]): string[] {
+  return lines.filter((line, at) => !/^mkdir .*\/#$/.test(line) || lines.indexOf(line) === at);
+}
+
 describe('what the model is told, what the adapter is told and what the kernel is told', () => {
   it.each(subjects.map(({ name }) => name))('are the same: %s', { timeout: 120_000 }, async (name) => {
     const directory = path.join(scratch, name.replaceAll(' ', '-'));
@@ -67,8 +72,9 @@ describe('what the model is told, what the adapter is told and what the kernel i
     }
     const adapter = common(JSON.parse(readFileSync(`${directory}.trace`, 'utf8')) as string[], scratch);
     expect(adapter.length).toBeGreaterThan(20);
-    // Clients beside each other may take turns otherwise, and directories list their names in another order.
-    expect(adapter.toSorted()).toEqual(onModel.toSorted());
+    // Clients beside each other may take turns otherwise, and directories list their names in another order. Names that are
+    // drawn may begin alike: how often a directory for such a beginning is made is chance.
+    expect(withoutRepeatedShards(adapter).toSorted()).toEqual(withoutRepeatedShards(onModel).toSorted());
     if (code !== 0) return;
     const kernel = kernelChanges(readFileSync(log, 'utf8'), directory).map(withoutDraws);
     expect(kernel.toSorted()).toEqual(adapter.toSorted());
