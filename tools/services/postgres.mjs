@@ -2,7 +2,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:f
 import path from 'node:path';
 
 import { run } from '../shared/process.mjs';
-import { findProgram, freePort, startProcess, until } from './server-process.mjs';
+import { accepts, findProgram, freePort, startProcess, until } from './server-process.mjs';
 
 export const debianPackages = ['postgresql-15'];
 
@@ -66,6 +66,8 @@ export async function start(directory) {
     version: (await run(program, ['--version'])).output.trim(),
     kill: async () => {
       await server.end('SIGKILL');
+      // Children that outlive it for a moment have its listening socket until they notice.
+      await until('the end of postgres', async () => !(await accepts(port)), { log });
     },
     restart: async () => {
       server = await launch();
