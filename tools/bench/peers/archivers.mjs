@@ -32,7 +32,9 @@ export const restic = {
       snapshot: backup,
       restore: (destination) =>
         timed(['restic', 'restore', '-q', 'latest', '--target', destination], options()),
-      rewind: () => timed(['restic', 'restore', '-q', 'latest', '--target', place.work], options()),
+      // Old versions complain about each link that stands there already, and go on.
+      rewind: () =>
+        timed(['restic', 'restore', '-q', 'latest', '--target', place.work], { ...options(), accepts: [1] }),
       store: () => path.join(stores.current, 'repository'),
       close: () => undefined,
     };
