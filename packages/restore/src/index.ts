@@ -27,7 +27,13 @@ export { intentVersion, type RestoreIntent, type RestorePhase } from './intent.j
 export { reservedName } from './internal/reserved-name.js';
 export type { BeforeState, NodeState, Operation, OperationAction } from './operation.js';
 export { type RestoreOutcome, readOutcomes } from './outcomes.js';
-export { type OwnerRecord, type OwnerRecordOptions, readOwner, writeOwner } from './owner-record.js';
+export {
+  type OwnerRecord,
+  type OwnerRecordOptions,
+  readOwner,
+  type WriteOwnerOptions,
+  writeOwner,
+} from './owner-record.js';
 export type {
   Change,
   ChangeKind,

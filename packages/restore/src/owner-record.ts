@@ -1,11 +1,12 @@
 import { HoldfastError, type JsonValue } from '@holdfast/base';
 import { type FileSystem, readFile, replaceFile } from '@holdfast/durable';
 
+import type { HostLock } from './apply-options.js';
 import { decodeRecord, encodeRecord, matching, members, wholeNumber } from './internal/intent-codec.js';
 import { checkSession, ownerName, ScratchDirectory } from './internal/session-scratch.js';
 import { identityOf } from './internal/signature.js';
 import type { RootIdentity } from './restore-journal.js';
-import { RootPlace } from './scratch.js';
+import { RootPlace, scratchPath } from './scratch.js';
 import type { ScratchPlacement } from './strategy.js';
 
 /** Who opened a root last, kept beside the intent: tells a stale root from a current one. */
@@ -23,12 +24,19 @@ export interface OwnerRecordOptions {
   readonly fileSystem?: FileSystem | undefined;
 }
 
+export interface WriteOwnerOptions extends OwnerRecordOptions {
+  /** The one that sweeps of this root hold: they remove directories that are empty and files that are half written. */
+  readonly hostLock: HostLock;
+}
+
 /** Replaces the record durably; the root's identity is added. */
 export async function writeOwner(
   root: string,
   record: Omit<OwnerRecord, 'root'>,
-  options: OwnerRecordOptions = {},
+  options: WriteOwnerOptions,
 ): Promise<void> {
+  await using lock = await options.hostLock(scratchPath(root, options.scratch));
+  void lock;
   using place = RootPlace.open(root, options.fileSystem);
   using scratch = await ScratchDirectory.ensure(place, options.scratch ?? 'sibling');
   using session = await scratch.ensureSession(checkSession(record.session));

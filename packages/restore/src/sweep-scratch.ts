@@ -1,5 +1,5 @@
 import { type Clock, systemClock, throwIfAborted } from '@holdfast/base';
-import { type FileSystem, sweepTemporaries } from '@holdfast/durable';
+import { type FileSystem, removeTree, sweepTemporaries } from '@holdfast/durable';
 import type { LiveTree } from '@holdfast/workspacestore';
 
 import type { HostLock } from './apply-options.js';
@@ -15,6 +15,8 @@ import { swap } from './swap.js';
 export interface SweepScratchOptions {
   /** Whether the session's journal has the terminal record of this restore, or was deleted on purpose. */
   readonly settled: (restoreId: string, session: string) => boolean;
+  /** A session that was deleted: its directory goes with whatever is in it, unless an open restore is. */
+  readonly deleted?: string | undefined;
   readonly hostLock?: HostLock | undefined;
   /** Scans a directory as the restore did; without it an old tree kept by a swap stays. */
   readonly scan?: ((path: string) => Promise<LiveTree>) | undefined;
@@ -53,6 +55,7 @@ export async function sweepScratch(root: string, options: SweepScratchOptions): 
       const swept = place.root !== undefined && (await sweepSession(place, scratch, session, options, notes));
       if (swept === false) kept += 1;
       if (swept === true) removed += 1;
+      if (swept !== false && name === options.deleted) await removeTree(scratch.dir, name);
       if (swept !== false) scratch.removeIfEmpty(name);
     }
     await sweepTemporaries(scratch.dir, { isLive: () => false, clock: options.clock });

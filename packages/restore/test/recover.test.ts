@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
@@ -15,6 +16,7 @@ import {
 import { join } from 'node:path';
 
 import { findCause, type JsonValue } from '@holdfast/base';
+import { nodeFileSystem } from '@holdfast/durable';
 import {
   insideScratchName,
   type RecoverOptions,
@@ -36,6 +38,7 @@ import {
 import { describe, expect, it } from 'vitest';
 
 import { type Bench, bench, inertLock } from './support/bench.js';
+import { WatchedFileSystem } from './support/forwarding.js';
 
 const dead: RecoverOptions = { isAlive: () => 'dead' };
 
@@ -473,8 +476,8 @@ describe('the record of the owner', () => {
     mkdirSync(b.root);
     expect(readOwner(b.root, 'session-1')).toBeUndefined();
     const record = { session: 'session-1', epoch: 3, hostId: 'host', tip: 12 };
-    await writeOwner(b.root, record);
-    await writeOwner(b.root, { ...record, tip: 13 });
+    await writeOwner(b.root, record, { hostLock: inertLock });
+    await writeOwner(b.root, { ...record, tip: 13 }, { hostLock: inertLock });
     expect(readOwner(b.root, 'session-1')).toMatchObject({ ...record, tip: 13 });
     expect(await recover(b.root, dead)).toEqual({ action: 'none' });
     expect(readOwner(b.root, 'session-1')?.root.inode).toMatch(/^\d+$/);
@@ -483,7 +486,66 @@ describe('the record of the owner', () => {
     expect(readOwner(b.root, 'session-1')).toBeUndefined();
     expect(readOwner(b.root, 'session-2')).toBeUndefined();
   });
+
+  it('is written whenever somebody sweeps the same scratch, recovers it, or deletes another session', async () => {
+    const record = { session: 'session-1', epoch: 3, hostId: 'host', tip: 12 };
+    let calls = 1;
+    let swept = 0;
+    for (let at = 1; at <= calls; at += 1) {
+      const b = bench();
+      mkdirSync(b.root);
+      const hostLock = mutex();
+      const others: Promise<unknown>[] = [];
+      const disk = new WatchedFileSystem(nodeFileSystem(), (_call, count) => {
+        calls = Math.max(calls, count);
+        if (count !== at) return;
+        const settled = (): boolean => true;
+        others.push(
+          recover(b.root, { ...dead, hostLock }),
+          sweepScratch(b.root, { settled, deleted: 'session-2', hostLock }),
+        );
+      });
+      await writeOwner(b.root, record, { hostLock, fileSystem: disk });
+      await Promise.all(others);
+      swept += others.length;
+      expect(readOwner(b.root, 'session-1')).toMatchObject(record);
+    }
+    expect(swept).toBe(2 * calls);
+    expect(calls).toBeGreaterThan(10);
+  });
+
+  it('goes with its session, whatever else is in its directory; the records of others stay', async () => {
+    const b = bench();
+    mkdirSync(b.root);
+    for (const session of ['session-1', 'session-2']) {
+      await writeOwner(b.root, { session, epoch: 3, hostId: 'host', tip: 12 }, { hostLock: inertLock });
+      writeFileSync(join(scratchPath(b.root), session, 'note'), 'of nobody');
+    }
+    await sweepScratch(b.root, { settled: () => true, deleted: 'session-1' });
+    expect(readdirSync(scratchPath(b.root))).toEqual(['session-2']);
+    expect(readdirSync(join(scratchPath(b.root), 'session-2')).sort()).toEqual(['note', 'owner']);
+    rmSync(join(scratchPath(b.root), 'session-2', 'note'));
+    await sweepScratch(b.root, { settled: () => true, deleted: 'session-2' });
+    expect(readdirSync(b.base)).toEqual(['root']);
+  });
 });
+
+/** A host lock within this process: one holder after the other. */
+function mutex(): () => Promise<AsyncDisposable> {
+  let last: Promise<void> = Promise.resolve();
+  return async () => {
+    const before = last;
+    const mine = new AbortController();
+    last = once(mine.signal, 'abort').then(() => undefined);
+    await before;
+    return {
+      [Symbol.asyncDispose]: async () => {
+        mine.abort();
+        await Promise.resolve();
+      },
+    };
+  };
+}
 
 /** Rewrites the first record of an intent with a valid checksum, as an enemy could. */
 function forge(path: string, change: (intent: Record<string, unknown>) => void): void {

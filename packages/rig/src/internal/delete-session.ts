@@ -1,5 +1,4 @@
-import { Dir, type FileSystem, FileSystemError, nodeFileSystem, removeTree } from '@holdfast/durable';
-import { recover, scratchPath, sweepScratch, WorkspaceRestoreError } from '@holdfast/restore';
+import { recover, sweepScratch, WorkspaceRestoreError } from '@holdfast/restore';
 
 import { rootLock } from '../root-lock.js';
 import { rootOf } from './attach-workspace.js';
@@ -45,23 +44,5 @@ async function clearScratch(
     throw error;
   }
   const settled = (_restoreId: string, session: string): boolean => session === id;
-  const { kept } = await sweepScratch(root, { settled, hostLock, clock, signal });
-  if (kept === 0) await removeScratchOf(id, scratchPath(root, placement?.placement.options.scratch));
-}
-
-async function removeScratchOf(
-  id: string,
-  path: string,
-  fileSystem: FileSystem = nodeFileSystem(),
-): Promise<void> {
-  try {
-    using scratch = Dir.openRoot(fileSystem, path);
-    await removeTree(scratch, id);
-    const cut = path.lastIndexOf('/');
-    using holder = Dir.openRoot(fileSystem, cut === 0 ? '/' : path.slice(0, cut));
-    holder.rmdir(Buffer.from(path.slice(cut + 1), 'utf8'));
-  } catch (error) {
-    // Another session's part of it stays.
-    if (!FileSystemError.is(error) || !['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.errno)) throw error;
-  }
+  await sweepScratch(root, { settled, deleted: id, hostLock, clock, signal });
 }

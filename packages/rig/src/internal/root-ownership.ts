@@ -15,10 +15,10 @@ export async function noteOwnership(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (workspace.mode === 'shared') return;
-  const { root, scratch } = workspace;
+  const { hostLock, root, scratch } = workspace;
   const record = { session: journal.id, epoch: journal.epoch, hostId: hostName(), tip: journal.tip };
   try {
-    await writeOwner(root, record, { scratch });
+    await writeOwner(root, record, { hostLock, scratch });
   } catch (error) {
     if (!ScratchUnavailableError.is(error)) throw error;
   }
