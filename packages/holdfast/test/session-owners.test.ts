@@ -76,7 +76,7 @@ it('one of many that want an exclusive root under several names gets it; the nex
   const names = [at('root'), at('alias'), at('other-alias'), at('way', 'root')];
   const all = await Promise.all(names.map(async (name) => await contend(name)));
   const winners = all.filter(({ told }) => told.won);
-  expect(winners).toHaveLength(1);
+  expect(winners, JSON.stringify(all.map(({ told }) => told))).toHaveLength(1);
   const winner = winners[0] as (typeof all)[number];
   for (const { told } of all) {
     if (told.won) continue;
