@@ -9,6 +9,8 @@ import { promisify } from 'node:util';
 export interface WholeSync {
   /** From so many files or directories on it is used instead of single syncs. */
   readonly from: number;
+  /** Bytes written from which on one is begun beside the writing, each time again. Default: only one, at the end. */
+  readonly every?: number | undefined;
   /** Rejects when anything could not be made durable. */
   sync(): Promise<void>;
 }
@@ -26,6 +28,7 @@ export function diskSync(path: string): WholeSync | undefined {
   if (program === undefined) return undefined;
   return {
     from: 64,
+    every: 256 * 1024 * 1024,
     sync: async () => {
       await run(program, ['-f', path]);
     },

@@ -79,13 +79,15 @@ describe('materialize on a disk that loses what was not synced', () => {
     60_000,
   );
 
-  const atOnce = (sync: (fileSystem: ModelFileSystem) => void) => (fileSystem: ModelFileSystem) => ({
-    from: 1,
-    sync: async () => {
-      sync(fileSystem);
-      await Promise.resolve();
-    },
-  });
+  const atOnce =
+    (sync: (fileSystem: ModelFileSystem) => void, every?: number) => (fileSystem: ModelFileSystem) => ({
+      from: 1,
+      every,
+      sync: async () => {
+        sync(fileSystem);
+        await Promise.resolve();
+      },
+    });
 
   test.each([false, true])(
     'the same with one sync for all (destination empty before: %s)',
@@ -99,6 +101,46 @@ describe('materialize on a disk that loses what was not synced', () => {
     },
     60_000,
   );
+
+  test('the same when the disk was given work early', async () => {
+    let syncs = 0;
+    const settling = (fileSystem: ModelFileSystem): void => {
+      syncs += 1;
+      fileSystem.settle();
+    };
+    await explore(false, (fileSystem) => fileSystem, atOnce(settling, 1));
+    expect(syncs).toBeGreaterThan(1);
+    // An early sync is no replacement for the last.
+    const once = new WeakSet<ModelFileSystem>();
+    const early = (fileSystem: ModelFileSystem): void => {
+      if (!once.has(fileSystem)) fileSystem.settle();
+      once.add(fileSystem);
+    };
+    const explored = explore(false, (fileSystem) => fileSystem, atOnce(early, 1));
+    await expect(explored).rejects.toBeInstanceOf(CrashCounterexampleError);
+  });
+
+  test('a tree fails with an early sync, whatever the last one says', async () => {
+    const top = temporaryDirectory();
+    const lost = new Error('a write was lost');
+    let syncs = 0;
+    const failingOnce = {
+      from: 1,
+      every: 1,
+      sync: async () => {
+        syncs += 1;
+        await Promise.resolve();
+        if (syncs === 1) throw lost;
+      },
+    };
+    await withStore(blobs, { wholeSync: failingOnce }, async (store) => {
+      const failure = await store.materialize(ref, path.join(top, 'copy')).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'WORKSPACE_MATERIALIZE', cause: lost });
+      expect(fs.readdirSync(top)).toEqual([]);
+      await store.materialize(ref, path.join(top, 'copy'));
+    });
+    expect(readTree(nodeFileSystem(), path.join(top, 'copy'))).toEqual(wanted);
+  });
 
   test('the exploration notices when the one sync does nothing', async () => {
     const nothing = explore(

@@ -1,4 +1,4 @@
-import { createSha256, equalBytes, throwIfAborted, toHex } from '@holdfast/base';
+import { createSha256, equalBytes, Pacer, throwIfAborted, toHex } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 
 import type { ArchiveIndex, IndexRow } from './archive-index.js';
@@ -26,12 +26,16 @@ export async function checkArchive(
   checkMeta(bytes);
   const { index } = openTail(bytes, 0);
   // Frame by frame: all of them together may be a thousand times as large as the archive.
+  const pacer = new Pacer();
   for (const [frame, rows] of rowsByFrame(index).entries()) {
     if (rows.length === 0) continue;
     const place = index.frame(frame);
     const stored = bytes.subarray(place.offset, place.offset + place.storedLength);
     const raw = decodeFrame(stored, place.codec, place.rawLength);
-    for (const row of rows) checkObject(index.row(row), raw);
+    for (const row of rows) {
+      checkObject(index.row(row), raw);
+      if (pacer.due) await pacer.rest(signal);
+    }
     throwIfAborted(signal);
   }
   return bytes.length;

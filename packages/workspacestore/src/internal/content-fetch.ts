@@ -79,7 +79,7 @@ export async function fetchContents(
   receiver: ContentReceiver,
   options: FetchOptions,
 ): Promise<void> {
-  const { frames, others } = sortOut(files);
+  const { frames, others } = await sortOut(files, options.signal);
   const runs = joinFrames(frames);
   const stored = runs.reduce((sum, { start, end }) => sum + end - start, 0);
   const engine = options.engine?.hasThreads === true && stored >= muchBytes ? options.engine : undefined;
@@ -139,10 +139,15 @@ export async function fetchContents(
 }
 
 /** Splits files into those that lie whole in a frame and the others: empty, in chunks, or missing. */
-function sortOut(files: readonly WantedFile[]): { frames: WantedFrame[]; others: WantedFile[] } {
+async function sortOut(
+  files: readonly WantedFile[],
+  signal: AbortSignal | undefined,
+): Promise<{ frames: WantedFrame[]; others: WantedFile[] }> {
   const frames = new Map<string, WantedFrame>();
   const others: WantedFile[] = [];
+  const pacer = new Pacer();
   for (const file of files) {
+    if (pacer.due) await pacer.rest(signal);
     const [place] = file.table.locate('file', keyBytes(contentOf(file.entry)));
     if (place === undefined) {
       others.push(file);

@@ -318,7 +318,7 @@ function placeFor(staged: StagedTree, onFile: () => void): WritingPlace | undefi
     root,
     written: ({ size }) => {
       onFile();
-      staged.bytesWritten += size;
+      staged.countBytes(size);
     },
     undo: (entry) => {
       staged.removeFile(entry);

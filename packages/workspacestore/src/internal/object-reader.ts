@@ -1,4 +1,4 @@
-import { equalBytes } from '@holdfast/base';
+import { equalBytes, Pacer } from '@holdfast/base';
 import { BlobIntegrityError, BlobNotFoundError, BlobRangeError, type Blobs } from '@holdfast/blobs';
 
 import { IntegrityError } from '../errors.js';
@@ -27,6 +27,7 @@ const frameCacheBytes = 32 * 2 ** 20;
 export class ObjectReader {
   readonly #blobs: Blobs;
   readonly #frames = new ByteCache<Uint8Array>(frameCacheBytes);
+  readonly #pacer = new Pacer();
 
   constructor(blobs: Blobs) {
     this.#blobs = blobs;
@@ -156,6 +157,8 @@ export class ObjectReader {
     wanted: Wanted,
     check: (bytes: Uint8Array) => T | string,
   ): Promise<T | undefined> {
+    // Whoever reads one object after the other from memory, and writes them somewhere, never waits for anything.
+    if (this.#pacer.due) await this.#pacer.rest(wanted.signal);
     let fault: unknown;
     let found = 'nothing';
     for (const { archive, row } of places) {

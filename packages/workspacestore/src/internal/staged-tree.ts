@@ -29,11 +29,28 @@ export class StagedTree {
   readonly #plainModes = new Set<number>();
   /** `false` once a mode did not stick. */
   modesKept = true;
-  bytesWritten = 0;
+  #bytesWritten = 0;
+  #bytesAtSync = 0;
 
   constructor(root: Dir, sync: TreeSync) {
     this.#root = root;
     this.#sync = sync;
+  }
+
+  get bytesWritten(): number {
+    return this.#bytesWritten;
+  }
+
+  /**
+   * Counts what was written, and gives the disk work before the end. When a sync fails that came early, the tree has
+   * failed: the system may tell of a lost write only once.
+   */
+  countBytes(count: number): void {
+    this.#bytesWritten += count;
+    if (typeof this.#sync === 'string' || this.#syncs.size > 0) return;
+    if (this.#bytesWritten - this.#bytesAtSync < (this.#sync.every ?? Number.POSITIVE_INFINITY)) return;
+    this.#bytesAtSync = this.#bytesWritten;
+    this.#track(this.#sync.sync());
   }
 
   /** Makes a directory; one that its owner could not work in gets its mode in `finish`. */
@@ -94,7 +111,7 @@ export class StagedTree {
       for await (const piece of pieces) {
         file.write(piece, position);
         position += piece.length;
-        this.bytesWritten += piece.length;
+        this.countBytes(piece.length);
       }
       this.#setFileMode(file, entry.mode);
       await this.#syncLater(file);
@@ -143,7 +160,7 @@ export class StagedTree {
     const file = this.#create(entry);
     try {
       if (bytes.length > 0) file.write(bytes, 0);
-      this.bytesWritten += bytes.length;
+      this.countBytes(bytes.length);
       this.#setFileMode(file, entry.mode);
       return file;
     } catch (error) {
@@ -172,7 +189,13 @@ export class StagedTree {
 
   #syncLater(node: Dir | File): Promise<void> | undefined {
     if (this.#sync !== 'each') return undefined;
-    const running: Promise<void> = node.syncLater().then(
+    this.#track(node.syncLater());
+    if (this.#syncs.size < parallelSyncs) return undefined;
+    return Promise.race(this.#syncs);
+  }
+
+  #track(sync: Promise<void>): void {
+    const running: Promise<void> = sync.then(
       () => {
         this.#syncs.delete(running);
       },
@@ -182,8 +205,6 @@ export class StagedTree {
       },
     );
     this.#syncs.add(running);
-    if (this.#syncs.size < parallelSyncs) return undefined;
-    return Promise.race(this.#syncs);
   }
 
   #directory(path: Uint8Array): Dir {

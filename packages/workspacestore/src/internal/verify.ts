@@ -1,4 +1,4 @@
-import { encodePathText, equalBytes, HoldfastError, throwIfAborted } from '@holdfast/base';
+import { encodePathText, equalBytes, HoldfastError, Pacer, throwIfAborted } from '@holdfast/base';
 
 import { IntegrityError } from '../errors.js';
 import { type Ref, refOfRootKey } from '../ref.js';
@@ -89,7 +89,9 @@ class Verification {
   async #tree(ref: Ref, { table }: OpenSnapshot): Promise<void> {
     const { reader, limits } = this.#context;
     const tree = await readTree(reader, table, ref, limits, this.#options);
+    const pacer = new Pacer();
     for (const entry of tree.entries) {
+      if (pacer.due) await pacer.rest(this.#options.signal);
       this.#entries += 1;
       if (entry.content === undefined || entry.size === 0) continue;
       const key = keyBytes(entry.content);

@@ -1,4 +1,4 @@
-import { encodePathText } from '@holdfast/base';
+import { encodePathText, Pacer } from '@holdfast/base';
 import { type Pack, pack } from 'tar-stream';
 
 import { ArchiveEntryError } from '../../errors.js';
@@ -51,7 +51,9 @@ async function writeEntries(
   names: readonly string[],
   options: Options,
 ): Promise<void> {
+  const pacer = new Pacer();
   for (const [position, entry] of tree.entries.entries()) {
+    if (pacer.due) await pacer.rest(options.signal);
     const common = { name: names[position] as string, mode: entry.mode, mtime: new Date(0), uid: 0, gid: 0 };
     if (entry.kind === 'directory') await entryDone(tar, { ...common, type: 'directory' });
     else if (entry.kind === 'symlink') {

@@ -37,7 +37,7 @@ export async function importTar(
   try {
     const sink = new SnapshotSink(context, new ObjectTable(), options);
     const { tree, dropped } = await readInto(sink, stream, limits, options);
-    const treeKey = tree.store(sink);
+    const treeKey = await tree.store(sink, options.signal);
     const rootKey = addObject(
       sink,
       'root',

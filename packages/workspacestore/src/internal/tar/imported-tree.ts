@@ -1,4 +1,4 @@
-import { encodePathText } from '@holdfast/base';
+import { encodePathText, Pacer } from '@holdfast/base';
 
 import { ArchiveEntryError, type ArchiveEntryReason, ArchiveLimitError } from '../../errors.js';
 import type { LimitName, Limits } from '../../limits.js';
@@ -85,8 +85,11 @@ export class ImportedTree {
   }
 
   /** Hands the tree objects to a sink and returns the tree key. */
-  store(sink: ObjectSink): Uint8Array {
-    return storeDirectory(sink, this.root);
+  async store(sink: ObjectSink, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const pacer = new Pacer();
+    return await storeDirectory(sink, this.root, async () => {
+      if (pacer.due) await pacer.rest(signal);
+    });
   }
 
   #directory(text: string, shown: string): Directory {
@@ -117,13 +120,19 @@ export class ImportedTree {
 }
 
 /** Depth is limited before anything gets here. */
-function storeDirectory(sink: ObjectSink, directory: Directory): Uint8Array {
+async function storeDirectory(
+  sink: ObjectSink,
+  directory: Directory,
+  rest: () => Promise<void>,
+): Promise<Uint8Array> {
+  await rest();
   if (directory.children.size === 0) return emptyTreeKey;
   const rows: TreeRow[] = [];
   for (const [text, node] of directory.children) {
     const name = textBytes(text);
     if (node.kind === 'directory') {
-      rows.push({ name, kind: 'directory', mode: node.mode, size: 0, value: storeDirectory(sink, node) });
+      const value = await storeDirectory(sink, node, rest);
+      rows.push({ name, kind: 'directory', mode: node.mode, size: 0, value });
     } else {
       rows.push({ name, ...node });
     }
