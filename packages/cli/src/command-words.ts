@@ -16,6 +16,12 @@ const phrases: readonly (readonly [RegExp, string])[] = [
     /a ref is "v1:sha256:" and 64 lower-case hex digits$/,
     'a ref is "v1:sha256:" and 64 lower-case hex digits, and its first 8 digits or more will do',
   ],
+  [/: create it, or list the sessions there are$/, ': holdfast session list shows the sessions of this home'],
+  [
+    /is not 8 to 64 characters of a-z, 0-9 and "-" that begin with a letter or digit$/,
+    '$&; holdfast session list shows ids, and the first 8 characters or more of one will do',
+  ],
+  [/; give more characters$/, '; give more characters, holdfast session list shows them all'],
   [/it names no ended turn and no event with files$/, '$&; holdfast session log shows turns and events'],
   [
     /: end that session, or use another root$/,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { openLocal } from 'holdfast';
+import { defineRig, exclusiveWorkspace, openLocal } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { holdfast, temporaryDirectory } from './run-command.js';
@@ -127,6 +127,50 @@ describe('sessions through the command', () => {
     expect([unasked.status, unasked.stderr.includes('CLI_CONFIRMATION')]).toEqual([1, true]);
     const unknown = await holdfast(['session', 'log', 'no-such-session', '--home', home, '--json']);
     expect(unknown.error()).toMatchObject({ code: 'JOURNAL_SESSION_NOT_FOUND' });
+  });
+});
+
+describe('the id of a session', () => {
+  it('may be cut to its beginning wherever it is asked for, as long as it is that of one session', async () => {
+    await using local = await openLocal(home);
+    const rig = defineRig(local.fragment, {
+      workspace: exclusiveWorkspace(local.store, root, local.leaser),
+      snapshots: { trigger: 'manual' },
+    });
+    for (const id of ['session-0001', 'session-0002', 'another-one'])
+      await (await rig.newSession({ id })).shutdown();
+    await local.close();
+    const second = await run<{ id: string }>('session', 'checkpoint', 'another-');
+    expect(second.id).toBe('another-one');
+    const event = (await run<LogRow[]>('session', 'log', 'another-'))[1]?.id as string;
+    await run('session', 'restore', 'another-', '@last');
+    await run('session', 'rewind', 'another-', event);
+    await run('session', 'undo', 'another-');
+    const rows = await run<LogRow[]>('session', 'log', 'another-one');
+    expect(rows.filter(({ type }) => type === 'WorkspaceRestored')).toHaveLength(3);
+
+    for (const [given, code, advice] of [
+      [
+        'session-',
+        'JOURNAL_AMBIGUOUS_SESSION_ID',
+        '(session-0001, session-0002); give more characters, holdfast session list',
+      ],
+      ['session-0003', 'JOURNAL_SESSION_NOT_FOUND', 'does not exist: holdfast session list shows'],
+      ['another', 'JOURNAL_INVALID_SESSION_ID', 'holdfast session list shows ids, and the first 8'],
+    ] as const) {
+      for (const words of [
+        ['log', given],
+        ['checkpoint', given],
+        ['restore', given, '@last', '--yes'],
+        ['rewind', given, event, '--yes'],
+        ['undo', given, '--yes'],
+      ]) {
+        const refused = await holdfast(['session', ...words, '--home', home]);
+        expect([refused.status, refused.stdout.toString()], words.join(' ')).toEqual([1, '']);
+        expect(refused.stderr, words.join(' ')).toContain(`[${code}]`);
+        expect(refused.stderr, words.join(' ')).toContain(advice);
+      }
+    }
   });
 });
 

@@ -126,6 +126,7 @@ export {
 } from './record.js';
 export { decodeRefsNote, encodeRefsNote, type RefsNote } from './refs-note.js';
 export {
+  AmbiguousSessionIdError,
   EventInvalidError,
   type EventRule,
   IdempotencyCollisionError,

@@ -12,6 +12,7 @@ import type {
   LedgerRecordTooLargeError,
 } from './errors.js';
 import type {
+  AmbiguousSessionIdError,
   EventInvalidError,
   IdempotencyCollisionError,
   JournalClosedError,
@@ -25,6 +26,7 @@ import type { InvalidSessionIdError } from './session-id.js';
 
 /** Every error of this package; `switch (error.code)` is exhaustive. */
 export type JournalError =
+  | AmbiguousSessionIdError
   | AppendVerifyError
   | EventInvalidError
   | IdempotencyCollisionError

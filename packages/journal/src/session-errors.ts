@@ -32,6 +32,22 @@ export class SessionNotFoundError extends HoldfastError {
   }
 }
 
+/** Several sessions begin with the given characters. */
+export class AmbiguousSessionIdError extends HoldfastError {
+  static override readonly code = 'JOURNAL_AMBIGUOUS_SESSION_ID';
+  declare readonly code: 'JOURNAL_AMBIGUOUS_SESSION_ID';
+  declare readonly prefix: string;
+  /** The first of them, sorted; at most five. */
+  declare readonly matches: readonly string[];
+
+  constructor(prefix: string, matches: readonly string[]) {
+    super(
+      `session id ${quote(prefix)} is the beginning of several (${matches.join(', ')}); give more characters`,
+      { fields: { prefix, matches }, effect: 'none' },
+    );
+  }
+}
+
 /** Another owner has opened the session since: this journal can never append again. */
 export class JournalFencedError extends HoldfastError {
   static override readonly code = 'JOURNAL_FENCED';

@@ -17,6 +17,7 @@ import { isObject } from './internal/schema.js';
 import { isJournalError } from './journal-error.js';
 import type { JournalCallOptions } from './journal-reading.js';
 import {
+  AmbiguousSessionIdError,
   JournalClosedError,
   JournalEpochError,
   SessionExistsError,
@@ -59,6 +60,9 @@ export interface OpenSessionOptions extends JournalCallOptions {
    */
   readonly adopt?: boolean | undefined;
 }
+
+/** As many as an error about an ambiguous id names. */
+const maxMatches = 5;
 
 /** Creates, opens, lists and deletes sessions. Ledgers, leaser and blobs belong to the caller, who closes them. */
 export class SessionStore implements AsyncDisposable {
@@ -137,6 +141,27 @@ export class SessionStore implements AsyncDisposable {
       const summary = await this.#summary(id, options.signal);
       if (summary !== undefined) yield summary;
     }
+  }
+
+  /**
+   * Finds the session that a text stands for: a whole id, or the beginning of exactly one, 8 characters or more. A whole id
+   * wins over longer ones that begin with it.
+   * @throws InvalidSessionIdError, SessionNotFoundError or AmbiguousSessionIdError.
+   */
+  async resolve(text: string, options: JournalCallOptions = {}): Promise<string> {
+    this.#check(options.signal);
+    parseSessionId(text);
+    if (await this.#ledgers.exists(text, { signal: options.signal })) return text;
+    const matches: string[] = [];
+    for await (const id of this.#ledgers.list(options)) {
+      // What is there may be a creation that left no session.
+      if (!id.startsWith(text) || (await this.#summary(id, options.signal)) === undefined) continue;
+      if (matches.push(id) === maxMatches) break;
+    }
+    const [first, ...rest] = matches;
+    if (first === undefined) throw new SessionNotFoundError(text);
+    if (rest.length > 0) throw new AmbiguousSessionIdError(text, matches);
+    return first;
   }
 
   /**

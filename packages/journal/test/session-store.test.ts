@@ -1,6 +1,7 @@
 import { seededRandom } from '@holdfast/base/testing';
 import { memoryBlobs } from '@holdfast/blobs';
 import {
+  AmbiguousSessionIdError,
   decodeRefsNote,
   encodeRefsNote,
   InvalidSessionIdError,
@@ -124,12 +125,35 @@ describe.each([
       () => store.delete('x'),
       () => collect(store.refs('y')),
       () => store.owner('z'),
+      () => store.resolve('session'),
     ]) {
       expect(InvalidSessionIdError.is(await failureOf(call()))).toBe(true);
     }
     await expect(store.create({ title: 5 as never })).rejects.toThrow(TypeError);
     await journal.close();
     expect(SessionExistsError.is(await failureOf(store.create({ id })))).toBe(true);
+    await store.close();
+  });
+
+  it('finds a session by the beginning of its id, when it is that of one only', async () => {
+    const world = new World({ notes });
+    const store = await world.store();
+    for (const made of ['session-0001', 'session-0002', 'session-00021', 'another-one'])
+      await (await store.create({ id: made })).append({ type: 'SessionStarted', body: {} });
+    // A creation that was interrupted left storage and no session.
+    await (await world.ledgers().open('another-0', { create: true })).close();
+    expect(await store.resolve('another-')).toBe('another-one');
+    expect(await store.resolve('session-0001')).toBe('session-0001');
+    expect(await store.resolve('session-0002')).toBe('session-0002');
+    const ambiguous = (await failureOf(store.resolve('session-000'))) as AmbiguousSessionIdError;
+    expect(AmbiguousSessionIdError.is(ambiguous)).toBe(true);
+    expect(ambiguous).toMatchObject({
+      prefix: 'session-000',
+      matches: ['session-0001', 'session-0002', 'session-00021'],
+      effect: 'none',
+    });
+    expect(SessionNotFoundError.is(await failureOf(store.resolve('session-0003')))).toBe(true);
+    expect(SessionNotFoundError.is(await failureOf(store.resolve('another-two')))).toBe(true);
     await store.close();
   });
 

@@ -3,6 +3,7 @@ import type { CheckpointCause, SessionEvent } from '@holdfast/journal';
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { sessionEvents } from '../session-access.js';
+import { namedSession, sessionArgument } from '../session-argument.js';
 import { bytesText, countText, printable } from '../text.js';
 
 /** One row of the timeline. */
@@ -28,13 +29,13 @@ export const sessionLogCommand: Command = {
   spec: {
     name: 'session log',
     summary: 'show the timeline of a session: checkpoints, restores, turns',
-    arguments: [{ name: 'ID', help: 'session id (see: holdfast session list)' }],
+    arguments: [sessionArgument],
     options: [],
     example: 'holdfast session log 01m8q4c54a28dpetvjfxh71cj2',
   },
   run: async (context) => {
     const stack = await context.stack();
-    const id = context.arguments.positionals[0] as string;
+    const id = await namedSession(context);
     const rows: LogRow[] = [];
     for await (const event of sessionEvents(stack, id, context.io.signal)) rows.push(logRow(event));
     await context.result(rows, () => rows.map(rowText).join(''));

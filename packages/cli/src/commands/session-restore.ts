@@ -7,6 +7,7 @@ import { exitStatus } from '../command.js';
 import { SessionLiveError } from '../errors.js';
 import { resolveSessionRef } from '../ref-argument.js';
 import { accessSession, type SessionAccess } from '../session-access.js';
+import { namedSession, sessionArgument } from '../session-argument.js';
 import { captureOptionSpecs, captureOptions } from './capture-options.js';
 import { asksFor, confirmPlan } from './confirm-plan.js';
 import { isPartial } from './partial-restore.js';
@@ -20,8 +21,6 @@ const options: readonly OptionSpec[] = [
   ...restoreOptionSpecs.filter(({ name }) => name !== 'scratch'),
   ...captureOptionSpecs,
 ];
-
-const sessionArgument = { name: 'ID', help: 'session id (see: holdfast session list)' } as const;
 
 export const sessionRestoreCommand: Command = {
   spec: {
@@ -97,7 +96,7 @@ async function change(
   const chosen = sessionRestoreOptions(context);
   const asks = asksFor(context);
   const stack = await context.stack();
-  const id = context.arguments.positionals[0] as string;
+  const id = await namedSession(context);
   await using access = await accessSession(stack, id, context.io.signal, captureOptions(context));
   const { always = false, preview, apply } = await intend(access);
   const { paths, prune, onConflict, force } = chosen;
