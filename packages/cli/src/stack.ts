@@ -69,7 +69,10 @@ export interface LocalCollectOptions {
   /** Absent: every ref that a journal names stays. */
   readonly retention?: RetentionPolicy | undefined;
   readonly graceMs?: number | undefined;
-  /** Ids of journals that are gone, whose snapshots are given up. Default: none; a lost journal ends the collection. */
+  /**
+   * Ids of journals that are gone, or their beginnings of 8 characters or more, whose snapshots are given up. Default: none; a
+   * lost journal ends the collection. So does an id of no lost journal, before anything is done.
+   */
   readonly forget?: readonly string[] | undefined;
   readonly dryRun?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -122,11 +122,20 @@ describe('journals that somebody removed', () => {
     const problems = (await verify()).report.problems;
     expect(problems).toMatchObject([{ key: `roots/${id}`, code: 'JOURNAL_SESSION_NOT_FOUND' }]);
     expect((await verify(kept)).status).toBe(0);
+    // A mistyped id is refused beside the right one, and gives nothing up.
+    for (const wrong of ['somebody-else', (id as string).slice(0, 7), `${id}0`]) {
+      const refused = await fail('gc', '--forget', id as string, '--forget', wrong);
+      expect(refused).toMatchObject({ code: 'WORKSPACE_COLLECT', operation: 'forget' });
+      expect(refused['message']).toContain(`"${wrong}"`);
+    }
+    expect(await fail('gc')).toMatchObject({ code: 'WORKSPACE_COLLECT', operation: 'mark' });
     // Only looking does not give anything up.
     await run('gc', '--forget', id as string, '--dry-run');
     expect(await fail('gc')).toMatchObject({ code: 'WORKSPACE_COLLECT' });
-    await run('gc', '--forget', id as string);
+    await run('gc', '--forget', (id as string).slice(0, 8));
     expect((await verify()).status).toBe(0);
+    // It is not gone any more: it is forgotten.
+    expect(await fail('gc', '--forget', id as string)).toMatchObject({ operation: 'forget' });
     expect(await fail('verify', kept)).toMatchObject({ code: 'WORKSPACE_REF_NOT_FOUND' });
   });
 

@@ -22,7 +22,7 @@ export const gcCommand: Command = {
         name: 'forget',
         value: 'ID',
         repeatable: true,
-        help: 'give up what the session or root with this id needed, whose journal is gone (repeatable)',
+        help: 'give up what the session or root with this id needed, whose journal is gone (see: holdfast verify; repeatable)',
       },
       { name: 'dry-run', help: 'say what would be deleted and delete nothing' },
     ],

@@ -1,4 +1,4 @@
-import { type Clock, type Random, randomHex } from '@holdfast/base';
+import { type Clock, quote, type Random, randomHex } from '@holdfast/base';
 import type { LocalCollectOptions } from '@holdfast/cli';
 import type { SessionStore } from '@holdfast/journal';
 import {
@@ -9,6 +9,7 @@ import {
   type WorkspaceStore,
 } from '@holdfast/workspacestore';
 
+import type { LostJournal } from './known-journals.js';
 import { liveRefs } from './live-refs.js';
 import { type HomeJournals, requiredRefs } from './required-refs.js';
 
@@ -21,7 +22,7 @@ export interface HomeParts extends HomeJournals {
 /**
  * Deletes what no journal of a home needs.
  * @throws CollectError when a journal that the home has had is gone and was not forgotten by name: what it needed cannot
- * be told any more.
+ * be told any more. And when `forget` names what is not gone, or does not name one journal.
  */
 export async function collectHome(
   parts: HomeParts,
@@ -65,8 +66,9 @@ async function refuseLostJournals(
     ...(await known.lost('session', ledgers.session)),
     ...(await known.lost('root', ledgers.root)),
   ];
-  const given = lost.filter(({ id }) => forget.includes(id));
-  const missed = lost.filter(({ id }) => !forget.includes(id)).map(({ kind, id }) => `${kind} ${id}`);
+  const named = forget.map((text) => ({ text, journals: namedBy(text, lost) }));
+  const given = new Set(named.flatMap(({ journals }) => journals));
+  const missed = lost.filter((journal) => !given.has(journal)).map(({ kind, id }) => `${kind} ${id}`);
   if (missed.length > 0) {
     throw new CollectError(
       'mark',
@@ -74,7 +76,25 @@ async function refuseLostJournals(
         'and what it needed cannot be told; bring it back, or give its snapshots up with --forget ID; nothing was deleted',
     );
   }
+  const unknown = named.filter(({ journals }) => journals.length === 0).map(({ text }) => quote(text));
+  if (unknown.length > 0) {
+    throw new CollectError(
+      'forget',
+      `no journal that is gone is named by ${unknown.join(', ')}; leave that --forget out: only what a journal needed that is gone ` +
+        'can be given up, and verify says which are; nothing was deleted',
+    );
+  }
   if (!dryRun) for (const { kind, id } of given) await known.forget(kind, id);
+}
+
+const leastPrefix = 8;
+
+/** The journals of an id, or else the one that alone begins with it. */
+function namedBy(text: string, lost: readonly LostJournal[]): readonly LostJournal[] {
+  const whole = lost.filter(({ id }) => id === text);
+  if (whole.length > 0 || text.length < leastPrefix) return whole;
+  const begun = lost.filter(({ id }) => id.startsWith(text));
+  return begun.length === 1 ? begun : [];
 }
 
 const none: CollectCounts = Object.freeze({ records: 0, archives: 0, forwards: 0, bytes: 0 });
