@@ -296,6 +296,11 @@ describe('import refuses, as a whole', () => {
           () => tar(block({ name: 'a', type }), end),
         ] as const,
     ),
+    [
+      'type-unsupported',
+      'a FIFO with a long name',
+      () => tar(pax({ path: 'long' }), block({ name: 'a', type: '6' }), end),
+    ],
     // Structure.
     [
       'malformed',

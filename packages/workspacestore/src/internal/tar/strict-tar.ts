@@ -3,7 +3,7 @@ import { encodePathText } from '@holdfast/base';
 import { ArchiveEntryError, type ArchiveEntryReason, ArchiveLimitError } from '../../errors.js';
 import { isLinkTarget } from '../tree-object.js';
 import { type PaxFacts, readPaxRecords } from './pax-records.js';
-import { readTarHeader, type TarHeader } from './tar-header.js';
+import { readTarHeader, type SpecialType, type TarHeader, type TarType } from './tar-header.js';
 import { TarSource } from './tar-source.js';
 
 /** An entry of a tar file that every reader sees alike. */
@@ -135,6 +135,7 @@ function combine(header: TarHeader, extension: Extension): Omit<TarEntry, 'conte
     refuse(shown, 'malformed', 'two kinds of long names');
   if (pax?.linkPath !== undefined && extension.link !== undefined)
     refuse(shown, 'malformed', 'two kinds of long link names');
+  refuseSpecial(header.type, shown);
   const size = pax?.size ?? header.size;
   // A size of nothing in the header of a large file is how it is done; any other disagreement hides entries.
   if (pax?.size !== undefined && header.size !== 0 && header.size !== size)
@@ -156,6 +157,21 @@ function combine(header: TarHeader, extension: Extension): Omit<TarEntry, 'conte
     target: kind === 'hard-link' ? checkPath(target as Uint8Array, false, shown) : target,
     dropped: pax?.dropped ?? [],
   };
+}
+
+const specialNames: Readonly<Record<SpecialType, string>> = {
+  'character-device': 'a character device',
+  'block-device': 'a block device',
+  fifo: 'a FIFO',
+};
+
+/** Not left out silently: an archive is taken whole or not at all. */
+function refuseSpecial(type: TarType, shown: string): void {
+  const name = (specialNames as Readonly<Partial<Record<TarType, string>>>)[type];
+  if (name === undefined) return;
+  const advice =
+    'make the archive without it (tar --exclude), or unpack it and snapshot the directory, which leaves such entries out and says so';
+  refuse(shown, 'type-unsupported', `${name}, which no snapshot holds: ${advice}`);
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -20,14 +20,21 @@ export type TarType =
   | 'pax'
   | 'pax-global'
   | 'gnu-name'
-  | 'gnu-link';
+  | 'gnu-link'
+  | SpecialType;
+
+/** What no snapshot can hold. */
+export type SpecialType = 'character-device' | 'block-device' | 'fifo';
 
 const types: Readonly<Record<string, TarType>> = {
   '\0': 'file',
   '0': 'file',
   '1': 'hard-link',
   '2': 'symlink',
+  '3': 'character-device',
+  '4': 'block-device',
   '5': 'directory',
+  '6': 'fifo',
   x: 'pax',
   g: 'pax-global',
   L: 'gnu-name',
