@@ -1,6 +1,7 @@
 import { isHoldfastError } from '@holdfast/base';
 import { type CheckpointInfo, type CheckpointTrigger, LedgerInUseError } from '@holdfast/journal';
 
+import { beside } from './beside.js';
 import { sessionEvents } from './session-access.js';
 import type { LocalStack } from './stack.js';
 
@@ -46,26 +47,51 @@ export async function recordedSnapshots(
   root: string | undefined,
   signal: AbortSignal,
 ): Promise<RecordedSnapshots> {
-  const snapshots: RecordedSnapshot[] = [];
-  const unread: UnreadJournal[] = [];
-  for (const kind of ['root', 'session'] as const) {
-    const look = kind === 'root' ? rootSnapshots : sessionSnapshots;
-    for await (const { id, title } of (kind === 'root' ? stack.roots : stack.sessions).list({ signal })) {
-      if (kind === 'root' && root !== undefined && title !== root) continue;
-      try {
-        const found = await look(stack, { id, title }, signal);
-        snapshots.push(...found.filter((snapshot) => root === undefined || snapshot.root === root));
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!isHoldfastError(error)) throw error;
-        const { code, message } = error;
-        unread.push({ kind, id, title: title ?? null, code, message });
-      }
-    }
+  const found: Found[] = [];
+  const live: { readonly at: number; readonly journal: Journal }[] = [];
+  for await (const { id, title } of stack.roots.list({ signal })) {
+    if (root !== undefined && title !== root) continue;
+    found.push(await orUnread('root', { id, title }, signal, rootSnapshots(stack, { id, title }, signal)));
   }
+  for await (const { id, title } of stack.sessions.list({ signal })) {
+    const journal = { id, title };
+    const read = await orUnread('session', journal, signal, sessionSnapshots(stack, journal, signal));
+    if (read.unread?.code === LedgerInUseError.code) live.push({ at: found.length, journal });
+    found.push(read);
+  }
+  // Owners that say nothing are waited for beside each other.
+  await beside(live, async ({ at, journal }) => {
+    found[at] = await orUnread('session', journal, signal, ownersSnapshots(stack, journal, signal));
+  });
+  const unread = found.flatMap((each) => each.unread ?? []);
+  const snapshots = found
+    .flatMap((each) => each.snapshots)
+    .filter((snapshot) => root === undefined || snapshot.root === root);
   // Each journal is in order; of snapshots of one moment, the one that was recorded later comes first.
   snapshots.reverse().sort((a, b) => b.time - a.time);
   return { snapshots, unread };
+}
+
+/** What one journal gave: its snapshots, or why it could not be read. */
+interface Found {
+  readonly snapshots: readonly RecordedSnapshot[];
+  readonly unread?: UnreadJournal | undefined;
+}
+
+async function orUnread(
+  kind: UnreadJournal['kind'],
+  { id, title }: Journal,
+  signal: AbortSignal,
+  reading: Promise<RecordedSnapshot[]>,
+): Promise<Found> {
+  try {
+    return { snapshots: await reading };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isHoldfastError(error)) throw error;
+    const { code, message } = error;
+    return { snapshots: [], unread: { kind, id, title: title ?? null, code, message } };
+  }
 }
 
 interface Journal {
@@ -87,39 +113,42 @@ async function rootSnapshots(
   );
 }
 
+/** @throws LedgerInUseError while another process has the session. */
 async function sessionSnapshots(
   stack: LocalStack,
-  { id, title = null }: { readonly id: string; readonly title: string | null | undefined },
+  { id, title }: Journal,
   signal: AbortSignal,
 ): Promise<RecordedSnapshot[]> {
-  const { root, checkpoints } = await sessionCheckpoints(stack, id, signal);
-  return checkpoints.map((checkpoint) => rowOf(checkpoint, { kind: 'session', id, root, title }));
+  await using view = await stack.sessions.read(id, { signal });
+  const facts = {
+    kind: 'session',
+    id,
+    root: view.fold.placement?.root ?? null,
+    title: title ?? null,
+  } as const;
+  return (await view.checkpoints({ signal })).map((checkpoint) => rowOf(checkpoint, facts));
 }
 
-type CheckpointFacts = Pick<CheckpointInfo, 'ref' | 'time' | 'trigger'>;
-
-async function sessionCheckpoints(
+/** What the owner of a live session tells. */
+async function ownersSnapshots(
   stack: LocalStack,
-  id: string,
+  { id, title }: Journal,
   signal: AbortSignal,
-): Promise<{ readonly root: string | null; readonly checkpoints: readonly CheckpointFacts[] }> {
-  try {
-    await using view = await stack.sessions.read(id, { signal });
-    return { root: view.fold.placement?.root ?? null, checkpoints: await view.checkpoints({ signal }) };
-  } catch (error) {
-    if (!LedgerInUseError.is(error)) throw error;
-  }
+): Promise<RecordedSnapshot[]> {
   let root: string | null = null;
-  const checkpoints: CheckpointFacts[] = [];
+  const found: RecordedSnapshot[] = [];
   for await (const event of sessionEvents(stack, id, signal)) {
     if (event.type === 'SessionStarted') root = event.body.placement?.root ?? null;
     if (event.type === 'WorkspaceCheckpointed') {
       const { ref, trigger } = event.body;
-      checkpoints.push({ ref, trigger, time: event.time });
+      const facts = { kind: 'session', id, root, title: title ?? null } as const;
+      found.push(rowOf({ ref, trigger, time: event.time }, facts));
     }
   }
-  return { root, checkpoints };
+  return found;
 }
+
+type CheckpointFacts = Pick<CheckpointInfo, 'ref' | 'time' | 'trigger'>;
 
 function rowOf(
   { ref, time, trigger }: CheckpointFacts,

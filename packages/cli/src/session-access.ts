@@ -1,11 +1,18 @@
 import { dirname } from 'node:path';
 
 import { systemClock } from '@holdfast/base';
-import { LedgerInUseError, type SessionEvent, type SessionPlacement } from '@holdfast/journal';
+import {
+  LedgerInUseError,
+  type SessionEvent,
+  type SessionPlacement,
+  type SessionSummary,
+  type WorkspaceCheckpointedBody,
+} from '@holdfast/journal';
 import type { RestorePlan, RestoreReceipt } from '@holdfast/restore';
 import {
   defineRig,
   exclusiveWorkspace,
+  type FixedPlacementOptions,
   type OpenedSession,
   type PlacementOptions,
   sessionWorkspaces,
@@ -22,6 +29,7 @@ import {
 } from '@holdfast/session';
 import type { Ref } from '@holdfast/workspacestore';
 
+import { beside } from './beside.js';
 import { placementCapture } from './commands/capture-options.js';
 import { SessionLiveError } from './errors.js';
 import { ownerAnswer, ownerState } from './owner-answer.js';
@@ -29,7 +37,8 @@ import type { LocalCaptureOptions, LocalStack } from './stack.js';
 
 /** What people do with a session, whoever owns it: its live owner is asked, else it is opened here. */
 export interface SessionAccess extends AsyncDisposable {
-  events(): AsyncIterable<SessionEvent>;
+  /** From this record on; default: all. */
+  events(from?: number): AsyncIterable<SessionEvent>;
   checkpoints(): Promise<readonly SessionCheckpoint[]>;
   checkpoint(): Promise<Ref>;
   preview(ref: Ref, options: RemotePreviewOptions): Promise<RestorePlan>;
@@ -76,6 +85,28 @@ export async function accessSession(
   return localAccess(session, signal);
 }
 
+/** A checkpoint of a session with what it read, stored and left out. */
+export type CheckpointReport = Pick<SessionCheckpoint, 'ref' | 'stats'> &
+  Pick<WorkspaceCheckpointedBody, 'coverage'>;
+
+/** Takes a checkpoint. What is asked for gives its ref alone; the rest is in the journal. */
+export async function takeCheckpoint(access: SessionAccess): Promise<CheckpointReport> {
+  const ref = await access.checkpoint();
+  const taken = (await access.checkpoints()).findLast((checkpoint) => checkpoint.ref === ref);
+  if (taken === undefined) throw new TypeError(`the journal has no checkpoint of ${ref}`);
+  return await reportOf(access, taken);
+}
+
+async function reportOf(
+  access: Pick<SessionAccess, 'events'>,
+  { seq, ref, stats }: SessionCheckpoint,
+): Promise<CheckpointReport> {
+  for await (const event of access.events(seq)) {
+    if (event.type === 'WorkspaceCheckpointed') return { ref, stats, coverage: event.body.coverage };
+  }
+  throw new TypeError(`record ${seq} of the journal is no checkpoint`);
+}
+
 /** Yields a session's events without owning it. */
 export async function* sessionEvents(
   stack: LocalStack,
@@ -92,22 +123,47 @@ export async function* sessionEvents(
   yield* view.events({ signal });
 }
 
-/**
- * Says where the files of a session are, for a list: `undefined` without a workspace, and when neither its journal nor
- * its owner tells.
- */
-export async function sessionPlacement(
+/** A session of a list, and where its files are. */
+export type PlacedSession = SessionSummary & {
+  /** `undefined` without a workspace, and when neither its journal nor its owner tells. */
+  readonly placement: SessionPlacement | undefined;
+};
+
+/** Lists the sessions of a home, sorted by id. The owners of live ones are asked beside each other. */
+export async function listSessions(stack: LocalStack, signal: AbortSignal): Promise<PlacedSession[]> {
+  const sessions: PlacedSession[] = [];
+  const live: { readonly at: number; readonly summary: SessionSummary }[] = [];
+  for await (const summary of stack.sessions.list({ signal })) {
+    try {
+      sessions.push({ ...summary, placement: await journalPlacement(stack, summary.id, signal) });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (LedgerInUseError.is(error)) live.push({ at: sessions.length, summary });
+      sessions.push({ ...summary, placement: undefined });
+    }
+  }
+  await beside(live, async ({ at, summary }) => {
+    sessions[at] = { ...summary, placement: await ownersPlacement(stack, summary.id, signal) };
+  });
+  return sessions;
+}
+
+/** Where the files of a session are, as its journal has it. @throws LedgerInUseError while another process has it. */
+export async function journalPlacement(
   stack: LocalStack,
   id: string,
   signal: AbortSignal,
 ): Promise<SessionPlacement | undefined> {
-  try {
-    await using view = await stack.sessions.read(id, { signal });
-    return view.fold.placement;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!LedgerInUseError.is(error)) return undefined;
-  }
+  await using view = await stack.sessions.read(id, { signal });
+  return view.fold.placement;
+}
+
+/** What the owner of a live session tells; `undefined` when it does not. */
+async function ownersPlacement(
+  stack: LocalStack,
+  id: string,
+  signal: AbortSignal,
+): Promise<SessionPlacement | undefined> {
   try {
     for await (const event of sessionEvents(stack, id, signal)) {
       if (event.type === 'SessionStarted') return event.body.placement;
@@ -128,7 +184,7 @@ export async function createSession(
     readonly capture: LocalCaptureOptions;
     readonly signal: AbortSignal;
   },
-): Promise<{ readonly id: string; readonly ref: Ref | undefined }> {
+): Promise<{ readonly id: string; readonly first: CheckpointReport | undefined }> {
   const rig = defineRig(stack.fragment, {
     workspace: workspaceFor(stack, { mode, root }, placementCapture(options.capture)),
     snapshots: { trigger: 'manual' },
@@ -136,7 +192,10 @@ export async function createSession(
   const { title, signal } = options;
   await using session = await rig.newSession({ title, signal });
   const [first] = await session.checkpoints({ signal });
-  return { id: session.id, ref: first?.ref };
+  return {
+    id: session.id,
+    first: first === undefined ? undefined : await reportOf(localAccess(session, signal), first),
+  };
 }
 
 async function askOwner(
@@ -175,8 +234,7 @@ async function placementOf(
   signal: AbortSignal,
 ): Promise<SessionPlacement | undefined> {
   try {
-    await using view = await stack.sessions.read(id, { signal });
-    return view.fold.placement;
+    return await journalPlacement(stack, id, signal);
   } catch (error) {
     if (!LedgerInUseError.is(error)) throw error;
     // Its owner may have begun to listen since: ask once more before giving up.
@@ -186,18 +244,19 @@ async function placementOf(
   }
 }
 
-function workspaceFor(
+/** The placement of a session as its journal names it. */
+export function workspaceFor(
   stack: LocalStack,
   { mode, root }: SessionPlacement,
-  capture: PlacementOptions,
+  options: PlacementOptions & Pick<FixedPlacementOptions, 'create'>,
 ): WorkspacePlacement {
   switch (mode) {
     case 'exclusive':
-      return exclusiveWorkspace(stack.store, root, stack.leaser, capture);
+      return exclusiveWorkspace(stack.store, root, stack.leaser, options);
     case 'shared':
-      return sharedWorkspace(stack.store, root, capture);
+      return sharedWorkspace(stack.store, root, options);
     case 'per-session':
-      return sessionWorkspaces(stack.store, dirname(root), capture);
+      return sessionWorkspaces(stack.store, dirname(root), options);
   }
 }
 
@@ -206,8 +265,8 @@ const pageSize = 500;
 function remoteAccess(client: ControlClient, signal: AbortSignal): SessionAccess {
   const call = { signal };
   return {
-    events: async function* () {
-      for (let from: number | null = 1; from !== null; ) {
+    events: async function* (first = 1) {
+      for (let from: number | null = first; from !== null; ) {
         const page: { readonly events: readonly SessionEvent[]; readonly next: number | null } =
           await client.call('events', { from, limit: pageSize }, call);
         yield* page.events;
@@ -241,7 +300,7 @@ async function ifKnown<T>(answer: Promise<T>): Promise<T | undefined> {
 function localAccess(session: OpenedSession, signal: AbortSignal): SessionAccess {
   const call = { signal };
   return {
-    events: () => session.events(call),
+    events: (from) => session.events({ ...call, from }),
     checkpoints: () => session.checkpoints(call),
     checkpoint: () => session.checkpointWorkspace(call),
     preview: (ref, options) => session.previewRestore(ref, { ...options, signal }),

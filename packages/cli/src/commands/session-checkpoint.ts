@@ -1,8 +1,9 @@
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
-import { accessSession } from '../session-access.js';
+import { accessSession, takeCheckpoint } from '../session-access.js';
 import { namedSession, sessionArgument } from '../session-argument.js';
 import { captureOptionSpecs, captureOptions } from './capture-options.js';
+import { captureText } from './capture-text.js';
 
 export const sessionCheckpointCommand: Command = {
   spec: {
@@ -16,8 +17,9 @@ export const sessionCheckpointCommand: Command = {
     const capture = captureOptions(context);
     const id = await namedSession(context);
     await using access = await accessSession(await context.stack(), id, context.io.signal, capture);
-    const ref = await access.checkpoint();
-    await context.result({ id, ref }, () => `${ref}\n`);
+    const report = await takeCheckpoint(access);
+    await context.result({ id, ...report }, () => `${report.ref}\n`);
+    await context.note(captureText(report));
     return exitStatus.done;
   },
 };

@@ -1,14 +1,7 @@
-import type { SessionPlacement, SessionSummary } from '@holdfast/journal';
-
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
-import { sessionPlacement } from '../session-access.js';
+import { listSessions } from '../session-access.js';
 import { printable } from '../text.js';
-
-type ListRow = SessionSummary & {
-  /** Where its files are. */
-  readonly placement: SessionPlacement | undefined;
-};
 
 export const sessionListCommand: Command = {
   spec: {
@@ -20,11 +13,7 @@ export const sessionListCommand: Command = {
   },
   run: async (context) => {
     const stack = await context.stack();
-    const rows: ListRow[] = [];
-    const { signal } = context.io;
-    for await (const summary of stack.sessions.list({ signal })) {
-      rows.push({ ...summary, placement: await sessionPlacement(stack, summary.id, signal) });
-    }
+    const rows = await listSessions(stack, context.io.signal);
     await context.result(rows, () =>
       rows
         .map(({ id, title, lastActive, state, placement }) => {

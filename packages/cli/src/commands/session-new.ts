@@ -4,6 +4,7 @@ import { exitStatus } from '../command.js';
 import { resolveRoot } from '../root-argument.js';
 import { createSession } from '../session-access.js';
 import { captureOptionSpecs, captureOptions } from './capture-options.js';
+import { captureText } from './capture-text.js';
 
 export const sessionNewCommand: Command = {
   spec: {
@@ -27,12 +28,13 @@ export const sessionNewCommand: Command = {
     const placement = parsed.value('placement') ?? 'exclusive';
     const mode = parseChoice(placement, 'placement', ['exclusive', 'shared'] as const);
     const root = await resolveRoot(parsed.positionals[0] as string, io.cwd, context.home);
-    const created = await createSession(await context.stack(), root, mode, {
+    const { id, first } = await createSession(await context.stack(), root, mode, {
       title: parsed.value('title'),
       capture: captureOptions(context),
       signal: io.signal,
     });
-    await context.result({ ...created, root, placement: mode }, () => `${created.id}\n`);
+    await context.result({ id, ...first, root, placement: mode }, () => `${id}\n`);
+    if (first !== undefined) await context.note(captureText(first));
     return exitStatus.done;
   },
 };

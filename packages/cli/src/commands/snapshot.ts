@@ -1,10 +1,8 @@
-import type { SnapshotResult } from '@holdfast/workspacestore';
-
 import type { Command } from '../command.js';
 import { exitStatus } from '../command.js';
 import { resolveRoot } from '../root-argument.js';
-import { bytesText, countText, durationText, pathText } from '../text.js';
 import { captureOptionSpecs, captureOptions } from './capture-options.js';
+import { captureText } from './capture-text.js';
 import { noteRecovery } from './note-recovery.js';
 
 export const snapshotCommand: Command = {
@@ -32,17 +30,3 @@ export const snapshotCommand: Command = {
     return exitStatus.done;
   },
 };
-
-/** What a capture read, stored and left out. */
-function captureText({ stats, coverage }: SnapshotResult): string {
-  const lines = [
-    `${countText(stats.entries, 'entry', 'entries')}, ${countText(stats.files, 'file')}, ${bytesText(stats.bytes)}; ` +
-      `read ${countText(stats.filesRead, 'file')} (${bytesText(stats.bytesRead)}), ` +
-      `stored ${bytesText(stats.bytesStored)} in ${durationText(stats.durationMs)}`,
-  ];
-  for (const { path, reason } of coverage.omitted) lines.push(`not captured (${reason}): ${pathText(path)}`);
-  for (const { path, what } of coverage.dropped)
-    lines.push(`metadata not captured (${what}): ${pathText(path)}`);
-  for (const path of coverage.raced) lines.push(`changed while being read: ${pathText(path)}`);
-  return lines.join('\n');
-}
