@@ -24,9 +24,10 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/; give more characters$/, '; give more characters, holdfast session list shows them all'],
   [/it names no ended turn and no event with files$/, '$&; holdfast session log shows turns and events'],
   [
-    /: end that session, or use another root$/,
-    ': holdfast session checkpoint and session restore ask that session; or end it, or use another root',
+    /(\(session "([^"]+)".*): end that session, or use another root$/,
+    '$1: holdfast session checkpoint $2, and session restore $2 REF, ask that session; or end it, or use another root',
   ],
+  [/: end that session, or use another root$/, ': wait for that process or end it, or use another root'],
 ];
 
 /** Puts a message of a package into the words of the command. */

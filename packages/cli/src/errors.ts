@@ -80,11 +80,12 @@ export class ConfirmationError extends HoldfastError {
   declare readonly code: 'CLI_CONFIRMATION';
   declare readonly kind: 'no-terminal' | 'declined';
 
-  constructor(kind: ConfirmationError['kind']) {
+  /** `looks`: whether the command has `--dry-run`. */
+  constructor(kind: ConfirmationError['kind'], looks: boolean = true) {
     super(
       kind === 'declined'
         ? 'declined; nothing was touched'
-        : 'confirmation needs a terminal; pass --yes to go ahead or --dry-run to look; nothing was touched',
+        : `confirmation needs a terminal; pass --yes to go ahead${looks ? ' or --dry-run to look' : ''}; nothing was touched`,
       { fields: { kind } },
     );
   }
@@ -111,18 +112,24 @@ export class BackendModuleError extends HoldfastError {
  * The process that owns a live session keeps the command from what it was asked for; nothing was done. `captures`: the
  * owner decides what is captured, so options for that cannot be given from outside. `silent`: it does not answer and is stopped, or
  * cannot be seen from here. `busy`: it runs and has not answered in time. `older`: its version cannot show what a rewind or
- * an undo would change.
+ * an undo would change. `open`: it has the session open, which can be deleted only when nobody has.
  */
 export class SessionLiveError extends HoldfastError {
   static override readonly code = 'CLI_SESSION_LIVE';
   declare readonly code: 'CLI_SESSION_LIVE';
   declare readonly sessionId: string;
-  declare readonly kind: 'captures' | 'silent' | 'busy' | 'older';
+  declare readonly kind: 'captures' | 'silent' | 'busy' | 'older' | 'open';
   /** What the owner says of itself. */
   declare readonly owner: LeaseOwner;
 
-  constructor(sessionId: string, kind: SessionLiveError['kind'], owner: LeaseOwner) {
+  constructor(
+    sessionId: string,
+    kind: SessionLiveError['kind'],
+    owner: LeaseOwner,
+    options: { readonly cause?: unknown } = {},
+  ) {
     super(`session ${quote(sessionId)} is live in ${ownerText(owner)}, which ${liveReasons[kind]}`, {
+      ...options,
       fields: { sessionId, kind, owner },
       effect: 'none',
     });
@@ -136,5 +143,6 @@ const liveReasons: Record<SessionLiveError['kind'], string> = {
     'is of an older version and cannot show what would change: leave --dry-run out, or end that process and try again',
   silent:
     'does not answer: it is stopped, or cannot be seen from here; let it go on, or end it and try again',
+  open: 'has it open: end that session there, or that process, and try again; nothing was deleted',
   busy: 'runs and is too busy to answer: do not end it; wait until it has less to do and try again',
 };

@@ -174,6 +174,65 @@ describe('the id of a session', () => {
   });
 });
 
+describe('what a checkpoint of a session left out', () => {
+  it('is told as after a snapshot, in words and in JSON', async () => {
+    fs.writeFileSync(join(root, 'big'), Buffer.alloc(5000));
+    fs.chmodSync(join(root, 'a.txt'), 0o4755);
+    const began = await holdfast(['session', 'new', root, '--max-file-size', '1k', '--home', home]);
+    const told = 'not captured (limit): big\nmetadata not captured (setuid): a.txt\n';
+    expect(began.stderr).toContain(told);
+    const id = began.stdout.toString().trim();
+    const text = await holdfast(['session', 'checkpoint', id, '--max-file-size', '1k', '--home', home]);
+    expect(text.stderr).toMatch(/^1 entry, 1 file, 3 B; read .*\n/);
+    expect(text.stderr).toContain(told);
+    const words = ['session', 'checkpoint', id, '--max-file-size', '1k'];
+    expect(await run(...words)).toMatchObject({
+      id,
+      ref: text.stdout.toString().trim(),
+      stats: { files: 1 },
+      coverage: {
+        omitted: [{ path: 'big', reason: 'limit' }],
+        dropped: [{ path: 'a.txt', what: 'setuid' }],
+        raced: [],
+      },
+    });
+  });
+});
+
+describe('a deleted session', () => {
+  it('is gone with its timeline; its files stay, and its snapshots until the next gc', async () => {
+    const { id, ref } = await run<{ id: string; ref: string }>('session', 'new', root);
+    const before = treeRows(root);
+    const unasked = await holdfast(['session', 'delete', id, '--home', home]);
+    expect([unasked.status, unasked.stderr]).toEqual([
+      1,
+      'holdfast: confirmation needs a terminal; pass --yes to go ahead; nothing was touched [CLI_CONFIRMATION]\n',
+    ]);
+    expect(await run('session', 'delete', id.slice(0, 12))).toEqual({ id, root });
+    expect(treeRows(root)).toEqual(before);
+    expect(await run('session', 'list')).toEqual([]);
+    const again = await holdfast(['session', 'delete', id, '--yes', '--home', home]);
+    expect(again.stderr).toContain('[JOURNAL_SESSION_NOT_FOUND]');
+    await run('ls', ref);
+    // Known to be deleted: no collection misses it.
+    await run('gc');
+  });
+
+  it('may have lost its root, or have something else in its place', async () => {
+    const ids: string[] = [];
+    for (const place of ['gone', 'replaced']) {
+      fs.mkdirSync(join(temporary.path, place));
+      ids.push((await run<{ id: string }>('session', 'new', join(temporary.path, place))).id);
+      fs.rmdirSync(join(temporary.path, place));
+    }
+    fs.writeFileSync(join(temporary.path, 'replaced'), 'a file');
+    for (const id of ids) await run('session', 'delete', id);
+    expect(await run('session', 'list')).toEqual([]);
+    expect(fs.existsSync(join(temporary.path, 'gone'))).toBe(false);
+    expect(fs.readFileSync(join(temporary.path, 'replaced'), 'utf8')).toBe('a file');
+  });
+});
+
 describe('garbage collection over sessions', () => {
   it('keeps what journals need, deletes what a policy lets go, and explains both', async () => {
     const { id, ref: first } = await run<{ id: string; ref: string }>('session', 'new', root);
@@ -223,6 +282,10 @@ describe('beside a live session', () => {
       const before = treeRows(root);
       fs.writeFileSync(join(root, 'a.txt'), 'two');
       const second = await run<{ ref: string }>('session', 'checkpoint', id);
+      expect(second).toMatchObject({
+        stats: { files: 1 },
+        coverage: { omitted: [], dropped: [], raced: [] },
+      });
       const log = await run<LogRow[]>('session', 'log', id);
       expect(log.filter((row) => row.type === 'WorkspaceCheckpointed').map((row) => row.ref)).toEqual([
         ref,
@@ -245,6 +308,11 @@ describe('beside a live session', () => {
         code: 'RIG_ROOT_BUSY',
         owner: expect.objectContaining({ pid: child.pid }) as object,
       });
+      const told = await holdfast(['snapshot', root, '--home', home]);
+      expect(told.stderr).toContain(`: holdfast session checkpoint ${id}, and session restore ${id} REF,`);
+      const live = await holdfast(['session', 'delete', id, '--home', home, '--json']);
+      expect(live.error()).toMatchObject({ code: 'CLI_SESSION_LIVE', kind: 'open', sessionId: id });
+      expect((await run<LogRow[]>('session', 'log', id)).length).toBeGreaterThan(0);
     } finally {
       child.stdin.end();
       await closed;

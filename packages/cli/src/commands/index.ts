@@ -12,6 +12,7 @@ import { materializeCommand } from './materialize.js';
 import { recoverCommand } from './recover.js';
 import { restoreCommand } from './restore.js';
 import { sessionCheckpointCommand } from './session-checkpoint.js';
+import { sessionDeleteCommand } from './session-delete.js';
 import { sessionListCommand } from './session-list.js';
 import { sessionLogCommand } from './session-log.js';
 import { sessionNewCommand } from './session-new.js';
@@ -43,5 +44,6 @@ export const commands: readonly Command[] = [
   sessionRestoreCommand,
   sessionRewindCommand,
   sessionUndoCommand,
+  sessionDeleteCommand,
   verifyBackendCommand,
 ];
