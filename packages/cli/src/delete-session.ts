@@ -3,8 +3,7 @@ import { LedgerInUseError, type SessionPlacement } from '@holdfast/journal';
 import { LeaseHeldError } from '@holdfast/lease';
 import { defineRig, type Rig, WorkspacePlacementError } from '@holdfast/rig';
 
-import { SessionLiveError } from './errors.js';
-import { journalPlacement, workspaceFor } from './session-access.js';
+import { journalPlacement, liveError, workspaceFor } from './session-access.js';
 import type { LocalStack } from './stack.js';
 
 /**
@@ -23,7 +22,7 @@ export async function deleteSession(
   try {
     await rigOver(stack, placement).deleteSession(id, { signal });
   } catch (error) {
-    if (LeaseHeldError.is(error)) throw await open(stack, id, signal, error);
+    if (LeaseHeldError.is(error)) throw await liveError(stack, id, signal, error);
     throw error;
   }
   return placement;
@@ -39,7 +38,7 @@ async function knownPlacement(
     return await journalPlacement(stack, id, signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (LedgerInUseError.is(error)) throw await open(stack, id, signal, error);
+    if (LedgerInUseError.is(error)) throw await liveError(stack, id, signal, error);
     if (!isHoldfastError(error)) throw error;
     return undefined;
   }
@@ -56,14 +55,4 @@ function rigOver(stack: LocalStack, placement: SessionPlacement | undefined): Ri
     }
   }
   return defineRig(stack.fragment);
-}
-
-async function open(
-  stack: LocalStack,
-  id: string,
-  signal: AbortSignal,
-  cause: LedgerInUseError | LeaseHeldError,
-): Promise<SessionLiveError> {
-  const owner = (await stack.sessions.owner(id, { signal })) ?? {};
-  return new SessionLiveError(id, 'open', owner, { cause });
 }

@@ -112,7 +112,7 @@ export class BackendModuleError extends HoldfastError {
  * The process that owns a live session keeps the command from what it was asked for; nothing was done. `captures`: the
  * owner decides what is captured, so options for that cannot be given from outside. `silent`: it does not answer and is stopped, or
  * cannot be seen from here. `busy`: it runs and has not answered in time. `older`: its version cannot show what a rewind or
- * an undo would change. `open`: it has the session open, which can be deleted only when nobody has.
+ * an undo would change. `open`: it has the session open, and what was asked for needs that nobody has.
  */
 export class SessionLiveError extends HoldfastError {
   static override readonly code = 'CLI_SESSION_LIVE';
@@ -143,6 +143,6 @@ const liveReasons: Record<SessionLiveError['kind'], string> = {
     'is of an older version and cannot show what would change: leave --dry-run out, or end that process and try again',
   silent:
     'does not answer: it is stopped, or cannot be seen from here; let it go on, or end it and try again',
-  open: 'has it open: end that session there, or that process, and try again; nothing was deleted',
+  open: 'has it open: end that session there, or that process, and try again; nothing was done',
   busy: 'runs and is too busy to answer: do not end it; wait until it has less to do and try again',
 };

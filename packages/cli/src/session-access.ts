@@ -15,6 +15,7 @@ import {
   type FixedPlacementOptions,
   type OpenedSession,
   type PlacementOptions,
+  type Rig,
   sessionWorkspaces,
   sharedWorkspace,
   type WorkspacePlacement,
@@ -174,23 +175,70 @@ async function ownersPlacement(
   return undefined;
 }
 
+/** A session that begins in a fixed root. */
+export interface Beginning {
+  readonly root: string;
+  readonly mode: 'exclusive' | 'shared';
+  readonly title?: string | undefined;
+  readonly capture: LocalCaptureOptions;
+  readonly signal: AbortSignal;
+}
+
+/** A session that has begun, and its first checkpoint. */
+export interface Begun {
+  readonly id: string;
+  readonly first: CheckpointReport | undefined;
+}
+
 /** Makes a session with a fixed root and leaves it for whoever opens it. */
-export async function createSession(
+export async function createSession(stack: LocalStack, beginning: Beginning): Promise<Begun> {
+  const { title, signal } = beginning;
+  const rig = rigFor(stack, beginning, false);
+  return await begun(await rig.newSession({ title, signal }), signal);
+}
+
+/**
+ * Makes a session that begins as another one was at a point, by default its last checkpoint, in a root that is missing or
+ * empty, and leaves it for whoever opens it.
+ * @throws SessionLiveError (`open`) while a process has the other one.
+ */
+export async function forkSession(
   stack: LocalStack,
-  root: string,
-  mode: 'exclusive' | 'shared',
-  options: {
-    readonly title?: string | undefined;
-    readonly capture: LocalCaptureOptions;
-    readonly signal: AbortSignal;
-  },
-): Promise<{ readonly id: string; readonly first: CheckpointReport | undefined }> {
-  const rig = defineRig(stack.fragment, {
-    workspace: workspaceFor(stack, { mode, root }, placementCapture(options.capture)),
+  id: string,
+  at: string | undefined,
+  beginning: Beginning,
+): Promise<Begun> {
+  const { title, signal } = beginning;
+  const { onProgress } = beginning.capture;
+  try {
+    const rig = rigFor(stack, beginning, true);
+    return await begun(await rig.forkSession(id, { at, title, onProgress, signal }), signal);
+  } catch (error) {
+    if (!LedgerInUseError.is(error)) throw error;
+    throw await liveError(stack, id, signal, error);
+  }
+}
+
+/** The refusal of what needs that no process has the session. */
+export async function liveError(
+  stack: LocalStack,
+  id: string,
+  signal: AbortSignal,
+  cause: Error,
+): Promise<SessionLiveError> {
+  const owner = (await stack.sessions.owner(id, { signal })) ?? {};
+  return new SessionLiveError(id, 'open', owner, { cause });
+}
+
+function rigFor(stack: LocalStack, { mode, root, capture }: Beginning, create: boolean): Rig {
+  return defineRig(stack.fragment, {
+    workspace: workspaceFor(stack, { mode, root }, { ...placementCapture(capture), create }),
     snapshots: { trigger: 'manual' },
   });
-  const { title, signal } = options;
-  await using session = await rig.newSession({ title, signal });
+}
+
+async function begun(opened: OpenedSession, signal: AbortSignal): Promise<Begun> {
+  await using session = opened;
   const [first] = await session.checkpoints({ signal });
   return {
     id: session.id,

@@ -199,6 +199,37 @@ describe('what a checkpoint of a session left out', () => {
   });
 });
 
+describe('a fork of a session', () => {
+  it('begins elsewhere with the files of a checkpoint, and the other one goes on', async () => {
+    const { id, ref } = await run<{ id: string; ref: string }>('session', 'new', root);
+    const first = treeRows(root);
+    fs.writeFileSync(join(root, 'a.txt'), 'two');
+    const second = treeRows(root);
+    await run('session', 'checkpoint', id);
+    const point = (await run<LogRow[]>('session', 'log', id)).find((row) => row.ref === ref)?.id as string;
+    const [early, late] = ['early', 'late'].map((name) => join(temporary.path, name)) as [string, string];
+    fs.mkdirSync(early);
+    const words = ['session', 'fork', id.slice(0, 12)];
+    expect(await run(...words, early, '--at', point, '--title', 'other way')).toMatchObject({
+      ...{ ref, root: early, placement: 'exclusive' },
+      coverage: { omitted: [], dropped: [], raced: [] },
+    });
+    expect(treeRows(early)).toEqual(first);
+    const { id: fork } = await run<{ id: string }>(...words, late);
+    expect([treeRows(late), treeRows(root)]).toEqual([second, second]);
+    expect(fork).not.toBe(id);
+    await run('session', 'restore', fork, ref);
+    expect([treeRows(late), treeRows(root)]).toEqual([first, second]);
+    // Nothing is written where something is, nor left of what was refused.
+    const filled = await holdfast([...words, early, '--home', home, '--json']);
+    expect(filled.error()).toMatchObject({ code: 'RIG_SEED', kind: 'root-not-empty' });
+    const nowhere = join(temporary.path, 'nowhere');
+    const unknown = await holdfast([...words, nowhere, '--at', 'no-point', '--home', home, '--json']);
+    expect([unknown.error()['code'], fs.existsSync(nowhere)]).toEqual(['SESSION_POINT', false]);
+    expect(await run('session', 'list')).toHaveLength(3);
+  });
+});
+
 describe('a deleted session', () => {
   it('is gone with its timeline; its files stay, and its snapshots until the next gc', async () => {
     const { id, ref } = await run<{ id: string; ref: string }>('session', 'new', root);
@@ -310,8 +341,14 @@ describe('beside a live session', () => {
       });
       const told = await holdfast(['snapshot', root, '--home', home]);
       expect(told.stderr).toContain(`: holdfast session checkpoint ${id}, and session restore ${id} REF,`);
-      const live = await holdfast(['session', 'delete', id, '--home', home, '--json']);
-      expect(live.error()).toMatchObject({ code: 'CLI_SESSION_LIVE', kind: 'open', sessionId: id });
+      for (const words of [
+        ['delete', id],
+        ['fork', id, join(temporary.path, 'fork')],
+      ]) {
+        const live = await holdfast(['session', ...words, '--home', home, '--json']);
+        expect(live.error()).toMatchObject({ code: 'CLI_SESSION_LIVE', kind: 'open', sessionId: id });
+      }
+      expect(fs.existsSync(join(temporary.path, 'fork'))).toBe(false);
       expect((await run<LogRow[]>('session', 'log', id)).length).toBeGreaterThan(0);
     } finally {
       child.stdin.end();

@@ -54,4 +54,9 @@ export {
 export { type DeleteSessionOptions, Rig } from './rig.js';
 export type { RigFragment, SnapshotOptions } from './rig-options.js';
 export { type RootLockOptions, rootLock } from './root-lock.js';
-export type { DriftPolicy, NewSessionOptions, OpenSessionOptions } from './session-options.js';
+export type {
+  DriftPolicy,
+  ForkSessionOptions,
+  NewSessionOptions,
+  OpenSessionOptions,
+} from './session-options.js';

@@ -1,5 +1,5 @@
 import type { SessionSummary } from '@holdfast/journal';
-import type { ForkOrigin } from '@holdfast/session';
+import { type ForkOrigin, forkPoint } from '@holdfast/session';
 import { rootOf } from './internal/attach-workspace.js';
 import { copyConversation } from './internal/copy-conversation.js';
 import { deleteSession } from './internal/delete-session.js';
@@ -8,7 +8,7 @@ import { openSession } from './internal/open-session.js';
 import type { RigDefinition } from './internal/rig-definition.js';
 import type { OpenedSession } from './opened-session.js';
 import type { WorkspacePlacement } from './placement.js';
-import type { NewSessionOptions, OpenSessionOptions } from './session-options.js';
+import type { ForkSessionOptions, NewSessionOptions, OpenSessionOptions } from './session-options.js';
 
 export interface DeleteSessionOptions {
   /** Remove the files of a per-session root too; default `false`. */
@@ -44,7 +44,7 @@ export class Rig {
    */
   async newSession(options: NewSessionOptions = {}): Promise<OpenedSession> {
     return await newSession(this.#definition, options, async (origin, signal) => {
-      return await this.#fork(origin, signal);
+      return await this.#fork(origin, { signal });
     });
   }
 
@@ -56,8 +56,22 @@ export class Rig {
    */
   async openSession(id: string, options: OpenSessionOptions = {}): Promise<OpenedSession> {
     return await openSession(this.#definition, id, options, async (origin, signal) => {
-      return await this.#fork(origin, signal);
+      return await this.#fork(origin, { signal });
     });
+  }
+
+  /**
+   * Begins a session of this rig with the files of a checkpoint of another session of its store, and the conversation up to
+   * there. The other one is only read, whatever its placement is.
+   * @throws SessionNotFoundError, SessionPointError; what `newSession` throws; LedgerInUseError while another process has
+   * the other one and its journal can be open only once.
+   */
+  async forkSession(id: string, options: ForkSessionOptions = {}): Promise<OpenedSession> {
+    const { at, ...begin } = options;
+    const { signal } = options;
+    await using journal = await this.#definition.sessionStore.read(id, { signal });
+    const point = await forkPoint(journal, { at, signal });
+    return await this.#fork({ journal, ...point }, begin);
   }
 
   /** Yields a summary of every session of the store, sorted by id. */
@@ -74,19 +88,19 @@ export class Rig {
     await deleteSession(this.#definition, id, { removeRoot, signal });
   }
 
-  async #fork(origin: ForkOrigin, signal: AbortSignal | undefined): Promise<OpenedSession> {
+  async #fork(origin: ForkOrigin, begin: Omit<NewSessionOptions, 'seed'>): Promise<OpenedSession> {
     const { journal, ref, seq } = origin;
     return await newSession(
       this.#definition,
       {
+        ...begin,
         seed: ref,
-        signal,
         forkedFrom: { session: journal.id, seq },
         conversation: async (to) => {
           await copyConversation(journal, seq, to);
         },
       },
-      async (again, withSignal) => await this.#fork(again, withSignal),
+      async (again, signal) => await this.#fork(again, { signal }),
     );
   }
 }

@@ -15,6 +15,12 @@ export interface NewSessionOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How a fork of another session begins. */
+export interface ForkSessionOptions extends Omit<NewSessionOptions, 'seed'> {
+  /** Id of a turn, an event or a checkpoint of the other session; default: its last checkpoint. */
+  readonly at?: string | undefined;
+}
+
 /**
  * What happens when the files are not what the journal says.
  * - `record`: they are checkpointed (`recovered`); a per-session root is then brought back to what the journal says.

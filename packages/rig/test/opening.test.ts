@@ -670,6 +670,46 @@ describe('a fork', () => {
     await controller.shutdown();
   });
 
+  it('of a session that nobody has begins under the placement of the rig that makes it', async () => {
+    const loop = defineLoop({ name: 'agent', turn: async ({ input }) => await Promise.resolve(input) });
+    const rig = defineRig({
+      loops: [loop],
+      sessionStore: stack.sessionStore,
+      workspace: stack.placement('exclusive'),
+      snapshots: { trigger: 'turn-done', priority: 'required' },
+    });
+    const controller = await rig.newSession();
+    const turns: string[] = [];
+    for (const input of ['one', 'two']) {
+      world.write('a.txt', input);
+      const { outcome, turn } = await controller.submit(input);
+      await outcome;
+      turns.push(turn);
+    }
+    const { id } = controller;
+    await controller.shutdown();
+    const others = rigOf(stack, 'per-session');
+    const fork = await others.forkSession(id, { at: turns[0] as string, title: 'other way' });
+    expect(world.read('a.txt', others.rootOf(fork.id))).toBe('one');
+    expect((await eventTypes(fork)).filter((type) => type.startsWith('Turn'))).toEqual([
+      'TurnStarted',
+      'TurnDone',
+    ]);
+    for await (const event of fork.events()) {
+      if (event.type === 'SessionStarted') expect(event.body.forkedFrom?.session).toBe(id);
+    }
+    await fork.shutdown();
+    const last = await others.forkSession(id);
+    expect(world.read('a.txt', others.rootOf(last.id))).toBe('two');
+    await last.shutdown();
+    expect(world.read('a.txt')).toBe('two');
+    await expect(others.forkSession(id, { at: 'nowhere' })).rejects.toMatchObject({ kind: 'point' });
+    await expect(others.forkSession('no-such-session')).rejects.toSatisfy((error) =>
+      SessionNotFoundError.is(error),
+    );
+    expect(await sessionIds(rig)).toHaveLength(3);
+  });
+
   it('needs a checkpoint', async () => {
     const controller = await rigOf(stack, 'per-session').newSession();
     await expect(controller.fork()).rejects.toMatchObject({ code: 'SESSION_POINT', kind: 'checkpoint' });

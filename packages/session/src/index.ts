@@ -52,6 +52,7 @@ export {
 export { FaultLatch, type SessionFault } from './fault.js';
 export type { BoundaryResult } from './internal/checkpoint-runner.js';
 export { noticeChannelName } from './internal/notices.js';
+export { forkPoint, type ResolvedPoint } from './internal/points.js';
 export {
   decodeRestoreRecord,
   encodeRestoreRecord,

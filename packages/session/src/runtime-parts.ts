@@ -1,5 +1,5 @@
 import type { Clock, JsonValue, Random } from '@holdfast/base';
-import type { SessionJournal } from '@holdfast/journal';
+import type { JournalReading, SessionJournal } from '@holdfast/journal';
 import type { HostLock, RootIdentity } from '@holdfast/restore';
 import type { Ref } from '@holdfast/workspacestore';
 
@@ -52,7 +52,7 @@ export interface ForkPoint {
 
 /** A point of a session that another one begins with. */
 export interface ForkOrigin {
-  readonly journal: SessionJournal;
+  readonly journal: JournalReading;
   /** The last record of the conversation that goes along. */
   readonly seq: number;
   readonly ref: Ref;

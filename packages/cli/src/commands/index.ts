@@ -13,6 +13,7 @@ import { recoverCommand } from './recover.js';
 import { restoreCommand } from './restore.js';
 import { sessionCheckpointCommand } from './session-checkpoint.js';
 import { sessionDeleteCommand } from './session-delete.js';
+import { sessionForkCommand } from './session-fork.js';
 import { sessionListCommand } from './session-list.js';
 import { sessionLogCommand } from './session-log.js';
 import { sessionNewCommand } from './session-new.js';
@@ -44,6 +45,7 @@ export const commands: readonly Command[] = [
   sessionRestoreCommand,
   sessionRewindCommand,
   sessionUndoCommand,
+  sessionForkCommand,
   sessionDeleteCommand,
   verifyBackendCommand,
 ];

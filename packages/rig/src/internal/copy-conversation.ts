@@ -1,4 +1,9 @@
-import { effectiveRanges, type SessionEvent, type SessionJournal } from '@holdfast/journal';
+import {
+  effectiveRanges,
+  type JournalReading,
+  type SessionEvent,
+  type SessionJournal,
+} from '@holdfast/journal';
 
 /** Events that belong to a session's life or its files, not to what was said in it. */
 const ownEvents: ReadonlySet<string> = new Set([
@@ -16,7 +21,7 @@ const ownEvents: ReadonlySet<string> = new Set([
 ]);
 
 /** Copies the conversation that is in effect at a record of one session into the journal of another. */
-export async function copyConversation(from: SessionJournal, seq: number, to: SessionJournal): Promise<void> {
+export async function copyConversation(from: JournalReading, seq: number, to: SessionJournal): Promise<void> {
   const ended = new Set<string>();
   const events: SessionEvent[] = [];
   for (const range of effectiveRanges(from.fold, seq)) {

@@ -35,7 +35,7 @@ async function clearScratch(
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { clock, placement } = definition;
+  const { clock } = definition;
   const hostLock = rootLock(root, { clock, signal });
   try {
     await recover(root, { isAlive: ownerLiveness, self: processOwner(), hostLock, clock, signal });

@@ -47,7 +47,7 @@ export function createController(runtime: SessionRuntime): SessionController {
     },
     fork: async (options = {}) => {
       runtime.requireWorkspace('fork');
-      const { ref, seq } = await forkPoint(runtime, options);
+      const { ref, seq } = await forkPoint(runtime.journal, options);
       return await runtime.parts.fork({ journal: runtime.journal, ref, seq }, options.signal);
     },
     boundary: async (kind, options = {}) => await runtime.boundary(kind, options),

@@ -1,5 +1,5 @@
 import { randomHex, throwIfAborted } from '@holdfast/base';
-import type { CheckpointInfo, SessionEvent } from '@holdfast/journal';
+import type { CheckpointInfo, JournalReading, SessionEvent } from '@holdfast/journal';
 import { parseRef, type Ref, tryParseRef } from '@holdfast/workspacestore';
 
 import { SessionPointError } from '../errors.js';
@@ -15,7 +15,8 @@ export interface RestorePoint {
   readonly undoes?: Ref | undefined;
 }
 
-interface ResolvedPoint {
+/** A checkpoint and the conversation that belongs to it. */
+export interface ResolvedPoint {
   readonly ref: Ref;
   /** The last record of the conversation that belongs to the point. */
   readonly seq: number;
@@ -30,7 +31,7 @@ export async function rewindPoint(
   point: string,
   signal: AbortSignal | undefined,
 ): Promise<RestorePoint> {
-  const { ref, seq } = await resolvePoint(runtime, point, signal);
+  const { ref, seq } = await resolvePoint(runtime.journal, point, signal);
   return { ref, rewind: { id: freshId(runtime), to: point, seq } };
 }
 
@@ -60,49 +61,52 @@ export async function undoPoint(
   return { ref, rewind: { id: freshId(runtime), to: safety.id, seq: restored.seq - 1 }, undoes };
 }
 
-/** Finds the checkpoint that a fork begins with; the last one by default. */
-export async function forkPoint(runtime: SessionRuntime, options: ForkPoint): Promise<ResolvedPoint> {
+/**
+ * Finds the checkpoint that a fork of a session begins with, the last one by default, and the end of its conversation there.
+ * @throws SessionPointError when there is no such point, or no checkpoint shows the files as they were there.
+ */
+export async function forkPoint(journal: JournalReading, options: ForkPoint): Promise<ResolvedPoint> {
   const { signal } = options;
   throwIfAborted(signal);
-  if (options.at !== undefined) return await resolvePoint(runtime, options.at, signal);
-  const last = runtime.fold.currentWorkspace;
+  if (options.at !== undefined) return await resolvePoint(journal, options.at, signal);
+  const last = journal.fold.currentWorkspace;
   if (last === undefined) {
-    throw new SessionPointError(runtime.id, 'checkpoint', 'last checkpoint', 'take a checkpoint first');
+    throw new SessionPointError(journal.id, 'checkpoint', 'last checkpoint', 'take a checkpoint first');
   }
   return { ref: parseRef(last.ref), seq: last.seq };
 }
 
 async function resolvePoint(
-  runtime: SessionRuntime,
+  journal: JournalReading,
   point: string,
   signal: AbortSignal | undefined,
 ): Promise<ResolvedPoint> {
   throwIfAborted(signal);
   let pointer: string | undefined;
   let turnEnd: number | undefined;
-  for await (const event of runtime.journal.events({ signal })) {
+  for await (const event of journal.events({ signal })) {
     pointer = refOf(event) ?? pointer;
     if (endsTurn(event, point)) turnEnd = event.seq;
     if (event.id !== point) continue;
     const turn = turnOf(event);
-    if (turn !== undefined) return await turnPoint(runtime, turn, event.seq, signal);
+    if (turn !== undefined) return await turnPoint(journal, turn, event.seq, signal);
     if (pointer === undefined) break;
     return { ref: parseRef(pointer), seq: event.seq };
   }
-  if (turnEnd !== undefined) return await turnPoint(runtime, point, turnEnd, signal);
-  throw new SessionPointError(runtime.id, 'point', point, 'it names no ended turn and no event with files');
+  if (turnEnd !== undefined) return await turnPoint(journal, point, turnEnd, signal);
+  throw new SessionPointError(journal.id, 'point', point, 'it names no ended turn and no event with files');
 }
 
 async function turnPoint(
-  runtime: SessionRuntime,
+  journal: JournalReading,
   turn: string,
   seq: number,
   signal: AbortSignal | undefined,
 ): Promise<ResolvedPoint> {
-  const checkpoint: CheckpointInfo | undefined = await runtime.journal.checkpointForTurn(turn, { signal });
+  const checkpoint: CheckpointInfo | undefined = await journal.checkpointForTurn(turn, { signal });
   if (checkpoint === undefined) {
     throw new SessionPointError(
-      runtime.id,
+      journal.id,
       'checkpoint',
       turn,
       'no checkpoint shows the files as this turn left them',
