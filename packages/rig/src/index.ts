@@ -36,8 +36,9 @@ export {
   WorkspaceSeedError,
   type WorkspaceSeedErrorKind,
 } from './errors.js';
-export { refuseNestedRoots } from './internal/nested-roots.js';
+export { type NestedRootsOptions, refuseNestedRoots } from './internal/nested-roots.js';
 export { rootLeaseName } from './internal/resolve-placement.js';
+export { acquireRootLease, type RootLeaseOptions } from './internal/root-lease.js';
 export type { DriftReport, OpenedSession, OpeningReport } from './opened-session.js';
 export {
   type ExclusivePlacement,

@@ -28,7 +28,7 @@ import {
   type ScratchPlacement,
   WorkspaceRestoreError,
 } from '@holdfast/restore';
-import { refuseNestedRoots, rootLeaseName, rootLock, WorkspaceRootBusyError } from '@holdfast/rig';
+import { acquireRootLease, refuseNestedRoots, rootLock, WorkspaceRootBusyError } from '@holdfast/rig';
 import { type Ref, type SnapshotResult, tryParseRef, type WorkspaceStore } from '@holdfast/workspacestore';
 import { appendCheckpoint } from './append-checkpoint.js';
 import { openOrCreate } from './open-or-create.js';
@@ -79,8 +79,9 @@ export async function openManagedRoot(
 
 async function takeRootLease(parts: ManagedRootParts, options: OpenRootOptions): Promise<Lease> {
   try {
-    return await parts.leaser.acquire(rootLeaseName(parts.root), {
+    return await acquireRootLease(parts.leaser, parts.root, {
       owner: processIdentity(),
+      clock: parts.clock ?? systemClock,
       signal: options.signal,
     });
   } catch (error) {
@@ -131,8 +132,8 @@ class ManagedRoot implements LocalRoot {
     ref: Ref,
     options: LocalRestoreOptions & { readonly plan?: RestorePlan | undefined } = {},
   ): Promise<RestoreReceipt> {
-    const { random = systemRandom, clock, store } = this.#parts;
-    await refuseNestedRoots(this.#parts.leaser, this.root, options.signal);
+    const { random = systemRandom, clock = systemClock, leaser, store } = this.#parts;
+    await refuseNestedRoots(leaser, this.root, { clock, signal: options.signal });
     const restoreId = randomHex(random, 16);
     const previousRef = tryParseRef(this.#journal.fold.currentWorkspace?.ref);
     const safetyRef = options.safety === false ? undefined : await this.#safety(restoreId, options);
@@ -142,7 +143,7 @@ class ManagedRoot implements LocalRoot {
       session: this.#journal.id,
       epoch: this.#journal.epoch,
       owner: processIdentity(),
-      hostLock: rootLock(this.root, { clock: clock ?? systemClock, signal: options.signal }),
+      hostLock: rootLock(this.root, { clock, signal: options.signal }),
       journal: rootRestoreJournal(this.#journal),
       health: () => this.#lease.check(),
       settled: (other) => this.#journal.fold.openRestore?.restoreId !== other,

@@ -25,6 +25,7 @@ import { claimLiveRoot, refuseNestedRoots } from './nested-roots.js';
 import { hostName, ownerLiveness, processOwner } from './process-owner.js';
 import type { ResolvedPlacement } from './resolve-placement.js';
 import { RootDirectory } from './root-directory.js';
+import { acquireRootLease } from './root-lease.js';
 
 export interface AttachOptions {
   readonly journal: SessionJournal;
@@ -116,7 +117,8 @@ export async function attachWorkspace(options: AttachOptions): Promise<AttachedW
       },
       directory,
       refuseNested: async (callSignal) => {
-        if (described.mode === 'exclusive') await refuseNestedRoots(described.leaser, root, callSignal);
+        if (described.mode !== 'exclusive') return;
+        await refuseNestedRoots(described.leaser, root, { clock, signal: callSignal });
       },
       reservedNames,
       recovery,
@@ -153,11 +155,11 @@ async function takeRoot(
   stack: DisposalStack,
 ): Promise<Lease> {
   const root = placement.region;
-  const { owner, signal } = options;
+  const { clock, owner, signal } = options;
   stack.use(claimLiveRoot(described.leaser, root));
   let lease: Lease;
   try {
-    lease = stack.use(await described.leaser.acquire(placement.leaseName as string, { owner, signal }));
+    lease = stack.use(await acquireRootLease(described.leaser, root, { owner, clock, signal }));
   } catch (error) {
     if (LeaseHeldError.is(error)) {
       throw new WorkspaceRootBusyError(root, error.holderEpoch, error.owner, { cause: error });
@@ -167,7 +169,7 @@ async function takeRoot(
     }
     throw error;
   }
-  await refuseNestedRoots(described.leaser, root, signal);
+  await refuseNestedRoots(described.leaser, root, { clock, signal });
   return lease;
 }
 

@@ -2,14 +2,19 @@ import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-import { throwIfAborted } from '@holdfast/base';
+import { type Clock, throwIfAborted } from '@holdfast/base';
 import { LeaseHeldError, type Leaser } from '@holdfast/lease';
 import { insideScratchName } from '@holdfast/restore';
 
 import { WorkspaceRootNestedError } from '../errors.js';
 import { isWithin } from './canonical-root.js';
 import { hasScratch } from './has-scratch.js';
-import { rootLeaseName } from './resolve-placement.js';
+import { acquireRootLease, lookingFrom } from './root-lease.js';
+
+export interface NestedRootsOptions {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+}
 
 const rootsByLeaser = new WeakMap<Leaser, Set<string>>();
 
@@ -45,19 +50,19 @@ export function claimLiveRoot(leaser: Leaser, root: string): Disposable {
 export async function refuseNestedRoots(
   leaser: Leaser,
   root: string,
-  signal: AbortSignal | undefined,
+  options: NestedRootsOptions,
 ): Promise<void> {
   for (let above = dirname(root); above !== dirname(above); above = dirname(above)) {
-    await refuseLive(leaser, root, above, signal);
+    await refuseLive(leaser, root, above, options);
   }
   const directories = [root];
   for (let directory = directories.pop(); directory !== undefined; directory = directories.pop()) {
-    throwIfAborted(signal);
+    throwIfAborted(options.signal);
     for (const entry of await entriesOf(directory)) {
       if (!entry.isDirectory()) continue;
       const below = rootOfScratch(directory, entry.name);
       if (below === undefined) directories.push(`${directory}/${entry.name}`);
-      else if (below !== root) await refuseLive(leaser, root, below, signal);
+      else if (below !== root) await refuseLive(leaser, root, below, options);
     }
   }
 }
@@ -66,11 +71,11 @@ async function refuseLive(
   leaser: Leaser,
   root: string,
   other: string,
-  signal: AbortSignal | undefined,
+  options: NestedRootsOptions,
 ): Promise<void> {
   if (!hasScratch(other)) return;
   try {
-    await using _free = await leaser.acquire(rootLeaseName(other), { signal });
+    await using _free = await acquireRootLease(leaser, other, { ...options, owner: lookingFrom(root) });
   } catch (error) {
     if (LeaseHeldError.is(error)) throw new WorkspaceRootNestedError(root, other);
     throw error;

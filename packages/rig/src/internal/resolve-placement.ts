@@ -10,8 +10,6 @@ export interface ResolvedPlacement {
   readonly placement: WorkspacePlacement;
   /** Canonical: the fixed root, or the base directory of per-session roots. */
   readonly region: string;
-  /** The root's lease; exclusive placements only. */
-  readonly leaseName: string | undefined;
 }
 
 const scopeRank: Readonly<Record<LeaseScope, number>> = { process: 0, host: 1, fleet: 2 };
@@ -29,8 +27,8 @@ export function resolvePlacement(placement: WorkspacePlacement): ResolvedPlaceme
     throw new WorkspacePlacementError('empty-root', 'pass the path of a directory');
   }
   const region = resolveRegion(placement, given);
-  if (placement.mode !== 'exclusive') return { placement, region, leaseName: undefined };
-  return { placement, region, leaseName: resolveLease(placement, region) };
+  if (placement.mode === 'exclusive') checkLeaser(placement, region);
+  return { placement, region };
 }
 
 /** Name of the lease of a canonical root. */
@@ -68,7 +66,7 @@ function resolveRegion(placement: WorkspacePlacement, given: string): string {
   return path;
 }
 
-function resolveLease(placement: ExclusivePlacement, root: string): string {
+function checkLeaser(placement: ExclusivePlacement, root: string): void {
   const { leaser, options } = placement;
   if (!hasMethods(leaser, ['acquire', 'checkName', 'storagePaths']) || !hasScope(leaser)) {
     throw new WorkspacePlacementError('nil-leaser', 'pass an open leaser', { root });
@@ -87,7 +85,6 @@ function resolveLease(placement: ExclusivePlacement, root: string): string {
   } catch (cause) {
     throw new WorkspacePlacementError('lease-name-invalid', `the leaser refuses ${name}`, { root, cause });
   }
-  return name;
 }
 
 function hasMethods(value: unknown, methods: readonly string[]): boolean {
