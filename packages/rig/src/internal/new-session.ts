@@ -100,7 +100,8 @@ async function prepareRoot(
   }
   if (found === 'missing') {
     await directory.create();
-    undo.add(async () => await directory.remove());
+    // Nobody can tell who else is in a shared root by now.
+    if (workspace.mode !== 'shared') undo.add(async () => await directory.remove());
   }
   if (seed !== undefined) {
     if (found !== 'missing') undo.add(async () => await directory.clear(reservedNames));
