@@ -164,18 +164,30 @@ class LevelSessionLedgers implements SessionLedgers {
     throwIfAborted(signal);
   }
 
+  /** What fails because somebody deletes the session meanwhile is not damage. */
+  async #start(sessionId: string, create: boolean): Promise<OpenSession> {
+    try {
+      return await this.#startThere(sessionId, create);
+    } catch (error) {
+      if (create || LedgerInUseError.is(error) || this.#directories.exists(sessionId)) throw error;
+      throw SessionNotFoundError.is(error) ? error : new SessionNotFoundError(sessionId);
+    }
+  }
+
   /**
    * 1. Directories. 2. Checksums of the tables, which the engine takes on trust. 3. The database, which takes the
    * engine's lock. 4. The owner note, for whom the lock keeps out.
-   * A database is made only where none has been: the engine would clear away what is left of a damaged one.
+   * A database is made only where none has been: the engine would clear away what is left of a damaged one. And only by
+   * whoever creates the session: anybody else would hold the lock that its creator is about to take.
    */
-  async #start(sessionId: string, create: boolean): Promise<OpenSession> {
+  async #startThere(sessionId: string, create: boolean): Promise<OpenSession> {
     const directories = this.#directories;
     if (!create && !directories.exists(sessionId)) throw new SessionNotFoundError(sessionId);
     if (create) await wrapped('open', () => directories.make(sessionId));
     else await wrapped('open', () => directories.tidy(sessionId));
     const note = await wrapped('open', () => directories.readNote(sessionId, 'refs'));
     const empty = saysEmpty(sessionId, note) && !directories.hasData(sessionId);
+    if (empty && !create) throw new SessionNotFoundError(sessionId);
     await this.#checkTables(sessionId);
     const database = this.#database(sessionId);
     await this.#openDatabase(sessionId, database, empty);

@@ -1,6 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
+import { nodeFileSystem } from '@holdfast/durable';
+import { type FileSystemCall, ForwardingFileSystem } from '@holdfast/durable/testing';
 import {
   InvalidSessionIdError,
   JournalCorruptError,
@@ -33,6 +44,16 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
   return collected;
+}
+
+/** A directory of sessions that nobody has open. */
+async function closedSessions(...ids: string[]): Promise<string> {
+  const directory = temporaryDirectory();
+  const ledgers = await openLevelLedgers(directory);
+  const store = await SessionStore.open(memorySessionParts({ ledgers }));
+  for (const name of ids) await (await store.create({ id: name })).close();
+  await ledgers.close();
+  return directory;
 }
 
 describe('level session ledgers', () => {
@@ -249,4 +270,76 @@ describe('level session ledgers', () => {
     await ledger.close();
     await Promise.all([ledgers.close(), other.close()]);
   });
+
+  it('are listed, read and asked for refs whenever somebody deletes one', async () => {
+    const made = await closedSessions('session-gone', 'session-left');
+    // Without it the journal is read.
+    rmSync(join(made, 'session-gone', 'summary'));
+    let calls = 1;
+    for (let at = 1; at <= calls; at += 1) {
+      const directory = temporaryDirectory();
+      cpSync(made, directory, { recursive: true });
+      const disk = new InterruptedFileSystem(nodeFileSystem());
+      const ledgers = await openLevelLedgers(directory, { fileSystem: disk });
+      const store = await SessionStore.open(memorySessionParts({ ledgers }));
+      disk.interrupt(at, () => {
+        rmSync(join(directory, 'session-gone'), { recursive: true });
+      });
+      const listed = (await collect(store.list())).map((summary) => summary.id);
+      calls = Math.max(calls, disk.calls);
+      expect(listed.filter((name) => name !== 'session-gone')).toEqual(['session-left']);
+      await ledgers.close();
+    }
+    expect(calls).toBeGreaterThan(20);
+  });
+
+  it('are not damaged when they are deleted while they are opened', async () => {
+    const made = await closedSessions(id);
+    for (let at = 1; ; at += 1) {
+      const directory = temporaryDirectory();
+      cpSync(made, directory, { recursive: true });
+      const disk = new InterruptedFileSystem(nodeFileSystem());
+      const ledgers = await openLevelLedgers(directory, { fileSystem: disk });
+      disk.interrupt(at, () => {
+        rmSync(join(directory, id), { recursive: true });
+      });
+      const outcome = await ledgers.open(id).catch((error: unknown) => error);
+      const { calls } = disk;
+      await ledgers.close();
+      if (calls < at) {
+        expect(at).toBeGreaterThan(8);
+        return;
+      }
+      if (outcome instanceof Error) expect(SessionNotFoundError.is(outcome), String(outcome)).toBe(true);
+    }
+  });
+
+  it('are made by whoever creates the session, and by nobody who looks at it meanwhile', async () => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, id, 'ledger'), { recursive: true });
+    const reader = await openLevelLedgers(directory);
+    const seen = await SessionStore.open(memorySessionParts({ ledgers: reader }));
+    expect(await collect(seen.list())).toEqual([]);
+    expect(SessionNotFoundError.is(await failureOf(reader.open(id)))).toBe(true);
+    expect(readdirSync(join(directory, id, 'ledger'))).toEqual([]);
+    await reader.close();
+  });
 });
+
+/** Runs something ahead of one call of many. */
+class InterruptedFileSystem extends ForwardingFileSystem {
+  #at = 0;
+  #what: (() => void) | undefined;
+  calls = 0;
+
+  /** From now on calls are counted. */
+  interrupt(at: number, what: () => void): void {
+    [this.calls, this.#at, this.#what] = [0, at, what];
+  }
+
+  protected around<T>(_call: FileSystemCall, run: () => T): T {
+    this.calls += 1;
+    if (this.calls === this.#at) this.#what?.();
+    return run();
+  }
+}

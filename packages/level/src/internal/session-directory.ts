@@ -55,9 +55,8 @@ export class SessionDirectories implements Disposable {
   /** Tells whether the engine has ever kept records here: it has tables or a log. */
   hasData(sessionId: string): boolean {
     using dir = this.#openDir(sessionId);
-    if (dir?.lstat(ledgerDirectory)?.kind !== 'directory') return false;
-    using database = dir.openDir(ledgerDirectory);
-    return database.list().some((name) => dataName.test(new TextDecoder().decode(name)));
+    using database = dir === undefined ? undefined : openIfThere(dir, ledgerDirectory);
+    return database?.list().some((name) => dataName.test(new TextDecoder().decode(name))) === true;
   }
 
   /** Sweeps what replaced notes may have left behind. */
@@ -81,8 +80,8 @@ export class SessionDirectories implements Disposable {
    */
   async tableProblem(sessionId: string): Promise<string | undefined> {
     using dir = this.#openDir(sessionId);
-    if (dir?.lstat(ledgerDirectory) === undefined) return undefined;
-    using tables = dir.openDir(ledgerDirectory);
+    using tables = dir === undefined ? undefined : openIfThere(dir, ledgerDirectory);
+    if (tables === undefined) return undefined;
     const pacer = new Pacer();
     for (const name of tables.list()) {
       const text = new TextDecoder().decode(name);
@@ -153,6 +152,17 @@ export class SessionDirectories implements Disposable {
   }
 
   #openDir(sessionId: string): Dir | undefined {
-    return this.#root.lstat(sessionId)?.kind === 'directory' ? this.#root.openDir(sessionId) : undefined;
+    return openIfThere(this.#root, sessionId);
+  }
+}
+
+/** `undefined` when no directory has the name, or somebody who deletes the session has just removed it. */
+function openIfThere(parent: Dir, name: string): Dir | undefined {
+  if (parent.lstat(name)?.kind !== 'directory') return undefined;
+  try {
+    return parent.openDir(name);
+  } catch (error) {
+    if (FileSystemError.is(error) && error.errno === 'ENOENT') return undefined;
+    throw error;
   }
 }
