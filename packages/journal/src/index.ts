@@ -147,6 +147,7 @@ export type {
 } from './session-ledgers.js';
 export {
   type CreateSessionOptions,
+  type DeleteSessionOptions,
   type OpenSessionOptions,
   SessionStore,
   type SessionStoreParts,

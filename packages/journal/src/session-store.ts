@@ -8,6 +8,7 @@ import {
 } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
 import type { Lease, LeaseOwner, Leaser } from '@holdfast/lease';
+import { afterReaders } from './internal/after-readers.js';
 import { guardLedgers } from './internal/guarded-ledgers.js';
 import { parseJsonText } from './internal/json-text.js';
 import { readRefsNote } from './internal/note-keeper.js';
@@ -63,6 +64,14 @@ export interface OpenSessionOptions extends JournalCallOptions {
 
 /** As many as an error about an ambiguous id names. */
 const maxMatches = 5;
+
+export interface DeleteSessionOptions extends JournalCallOptions {
+  /**
+   * Removes what belongs to the session elsewhere. Runs when its journal is gone, or was not there, and before anybody else
+   * can have a session of this id.
+   */
+  readonly also?: (() => Promise<void>) | undefined;
+}
 
 /** Creates, opens, lists and deletes sessions. Ledgers, leaser and blobs belong to the caller, who closes them. */
 export class SessionStore implements AsyncDisposable {
@@ -171,15 +180,17 @@ export class SessionStore implements AsyncDisposable {
   async *refs(id: string, options: JournalCallOptions = {}): AsyncGenerator<string, void, undefined> {
     this.#check(options.signal);
     parseSessionId(id);
+    // Whoever creates the session has its ledger a moment before there is a note.
+    yield* await afterReaders(this.#clock, options.signal, () => this.#refs(id, options));
+  }
+
+  async #refs(id: string, options: JournalCallOptions): Promise<Iterable<string>> {
     const { notes } = this.#ledgers;
     const note = notes === undefined ? undefined : await readRefsNote(notes, id, options.signal);
-    if (note !== undefined) {
-      yield* note.refs;
-      return;
-    }
+    if (note !== undefined) return note.refs;
     const view = await this.read(id, options);
     try {
-      for (const { ref } of await view.neededRefs(options)) yield ref;
+      return (await view.neededRefs(options)).map(({ ref }) => ref);
     } finally {
       await view.close();
     }
@@ -206,16 +217,20 @@ export class SessionStore implements AsyncDisposable {
    * Deletes a session's journal, notes and large bodies; deleting an absent one succeeds.
    * @throws LeaseHeldError while an owner lives.
    */
-  async delete(id: string, options: JournalCallOptions = {}): Promise<void> {
-    this.#check(options.signal);
+  async delete(id: string, options: DeleteSessionOptions = {}): Promise<void> {
+    const { also, signal } = options;
+    this.#check(signal);
     parseSessionId(id);
-    if (!(await this.#ledgers.exists(id, options))) return;
-    const lease = await this.#leaser.acquire(sessionLeaseName(id), { signal: options.signal });
+    if (also === undefined && !(await this.#ledgers.exists(id, { signal }))) return;
+    const lease = await this.#leaser.acquire(sessionLeaseName(id), { signal });
     try {
-      await this.#ledgers.delete(id, options);
+      await afterReaders(this.#clock, signal, () => this.#ledgers.delete(id, { signal }));
       const keys: string[] = [];
       for await (const { key } of this.#blobs.list(bodyPrefix(id))) keys.push(key);
       for (const key of keys) await this.#blobs.delete(key);
+      if (also === undefined) return;
+      await lease.check({ signal });
+      await also();
     } finally {
       await lease.release();
     }
@@ -295,7 +310,10 @@ export class SessionStore implements AsyncDisposable {
     options: CreateSessionOptions & OpenSessionOptions,
   ): Promise<SessionJournal> {
     const { owner, signal, title } = options;
-    const ledger = await this.#ledgers.open(sessionId, { create: mode === 'create', signal });
+    const create = mode === 'create';
+    const ledger = await afterReaders(this.#clock, signal, () =>
+      this.#ledgers.open(sessionId, { create, signal }),
+    );
     try {
       const journal: SessionJournal = await openJournal({
         sessionId,

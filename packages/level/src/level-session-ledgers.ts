@@ -129,9 +129,17 @@ class LevelSessionLedgers implements SessionLedgers {
     await this.#inTurn(sessionId, async () => {
       this.#check(options.signal);
       if (this.#open.has(sessionId)) throw new LedgerInUseError(sessionId, this.#readOwner(sessionId));
-      // Another process that has it open keeps the engine's lock; damage is no reason to keep a session.
-      if (this.#directories.exists(sessionId)) await this.#probe(sessionId);
-      await wrapped('delete', () => this.#directories.delete(sessionId));
+      const database = this.#database(sessionId);
+      const close = async (): Promise<void> => {
+        await database.close().catch(() => undefined);
+      };
+      try {
+        // Whoever opens it from here on finds the lock taken, or the mark.
+        if (this.#directories.exists(sessionId)) await this.#lock(sessionId, database);
+        await wrapped('delete', () => this.#directories.delete(sessionId, close));
+      } finally {
+        await close();
+      }
     });
   }
 
@@ -191,6 +199,10 @@ class LevelSessionLedgers implements SessionLedgers {
     await this.#checkTables(sessionId);
     const database = this.#database(sessionId);
     await this.#openDatabase(sessionId, database, empty);
+    if (!create && !directories.exists(sessionId)) {
+      await database.close().catch(() => undefined);
+      throw new SessionNotFoundError(sessionId);
+    }
     const session: OpenSession = { core: new LevelCore(database), views: 0 };
     try {
       const owner = {
@@ -264,16 +276,13 @@ class LevelSessionLedgers implements SessionLedgers {
     throw new JournalCorruptError(sessionId, 'storage', { detail });
   }
 
-  async #probe(sessionId: string): Promise<void> {
-    const database = this.#database(sessionId);
+  /** Another process that has it open keeps the engine's lock; damage is no reason to keep a session. */
+  async #lock(sessionId: string, database: Level<Uint8Array, Uint8Array>): Promise<void> {
     try {
       await database.open({ createIfMissing: false });
     } catch (error) {
-      if (levelFailure(error) === 'locked') {
-        throw new LedgerInUseError(sessionId, this.#readOwner(sessionId), { cause: error });
-      }
-    } finally {
-      await database.close().catch(() => undefined);
+      if (levelFailure(error) !== 'locked') return;
+      throw new LedgerInUseError(sessionId, this.#readOwner(sessionId), { cause: error });
     }
   }
 

@@ -10,9 +10,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
+import { ManualClock } from '@holdfast/base/testing';
 import { nodeFileSystem } from '@holdfast/durable';
 import { type FileSystemCall, ForwardingFileSystem } from '@holdfast/durable/testing';
 import {
+  encodeRefsNote,
   InvalidSessionIdError,
   JournalCorruptError,
   LedgerBackendError,
@@ -314,6 +316,53 @@ describe('level session ledgers', () => {
     }
   });
 
+  it('are opened and deleted by whoever holds the lease, when those who read them have done so', async () => {
+    const directory = await closedSessions(id);
+    const elsewhere = await openLevelLedgers(directory);
+    const reader = await SessionStore.open(memorySessionParts({ ledgers: elsewhere }));
+    const ledgers = await openLevelLedgers(directory);
+    let view = await reader.read(id);
+    const clock = new PausesClock(async () => await view.close());
+    const store = await SessionStore.open({ ...memorySessionParts({ ledgers }), clock });
+    await (await store.open(id)).close();
+    view = await reader.read(id);
+    await store.delete(id);
+    expect(clock.pauses).toBe(2);
+    expect(readdirSync(directory)).toEqual([]);
+    await Promise.all([ledgers.close(), elsewhere.close()]);
+  });
+
+  it('are refused to whoever holds the lease when somebody keeps them open', async () => {
+    const directory = await closedSessions(id);
+    const elsewhere = await openLevelLedgers(directory);
+    const reader = await SessionStore.open(memorySessionParts({ ledgers: elsewhere }));
+    const ledgers = await openLevelLedgers(directory);
+    const clock = new PausesClock(() => undefined);
+    const store = await SessionStore.open({ ...memorySessionParts({ ledgers }), clock });
+    const view = await reader.read(id);
+    expect(LedgerInUseError.is(await failureOf(store.open(id)))).toBe(true);
+    expect(LedgerInUseError.is(await failureOf(store.delete(id)))).toBe(true);
+    expect(clock.monotonic()).toBe(10_000);
+    await view.close();
+    await Promise.all([ledgers.close(), elsewhere.close()]);
+  });
+
+  it('tell what a session needs that is just being created', async () => {
+    const directory = temporaryDirectory();
+    const creator = await openLevelLedgers(directory);
+    const begun = await creator.open(id, { create: true });
+    const ledgers = await openLevelLedgers(directory);
+    const clock = new PausesClock(async () => {
+      const note = encodeRefsNote({ sessionId: id, epoch: 1, tip: 0, digest: '', refs: [] });
+      await creator.notes?.write(id, 'refs', note);
+    });
+    const store = await SessionStore.open({ ...memorySessionParts({ ledgers }), clock });
+    expect(await collect(store.refs(id))).toEqual([]);
+    expect(clock.pauses).toBe(1);
+    await begun.close();
+    await Promise.all([ledgers.close(), creator.close()]);
+  });
+
   it('are made by whoever creates the session, and by nobody who looks at it meanwhile', async () => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, id, 'ledger'), { recursive: true });
@@ -341,5 +390,22 @@ class InterruptedFileSystem extends ForwardingFileSystem {
     this.calls += 1;
     if (this.calls === this.#at) this.#what?.();
     return run();
+  }
+}
+
+/** A clock on which every pause takes a second, and `paused` happens meanwhile. */
+class PausesClock extends ManualClock {
+  readonly #paused: () => Promise<void> | undefined;
+  pauses = 0;
+
+  constructor(paused: () => Promise<void> | undefined) {
+    super();
+    this.#paused = paused;
+  }
+
+  override async sleep(): Promise<void> {
+    this.pauses += 1;
+    await this.#paused();
+    await this.advance(1000);
   }
 }

@@ -123,12 +123,13 @@ export class SessionDirectories implements Disposable {
    * Deletes what is ours in a session's directory, and the directory when nothing else is in it (a lease may be).
    *
    * 1. Leave the mark: from here on there is no such session.
-   * 2. Database, notes. 3. The mark.
+   * 2. `marked`: whoever kept the database from others lets go of it. 3. Database, notes. 4. The mark.
    */
-  async delete(sessionId: string): Promise<void> {
+  async delete(sessionId: string, marked: () => Promise<void>): Promise<void> {
     using dir = this.#openDir(sessionId);
     if (dir === undefined) return;
     await replaceFile(dir, deletionMark, new Uint8Array(0), { mode: fileMode });
+    await marked();
     await this.#clear(dir);
     if (dir.list().length > 0) return;
     try {
