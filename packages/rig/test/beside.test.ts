@@ -125,3 +125,41 @@ it('a shared root that an opening made stays when the opening fails: others may 
   await expect(inRoot(stack)).rejects.toThrow();
   expect(world.read('a.txt', world.path('new'))).toBe('theirs');
 });
+
+it('a root that was taken over meanwhile is left alone when the opening fails', async () => {
+  const inRoot = async (given: Stack): Promise<OpenedSession> => {
+    const loop = defineLoop({ name: 'agent', turn: async () => await Promise.resolve(null) });
+    const workspace = exclusiveWorkspace(given.store, world.path('new'), given.leaser, { create: true });
+    const { sessionStore } = given;
+    return await defineRig({ loops: [loop], sessionStore, workspace, snapshots: {} }).newSession();
+  };
+  world.beforeAppend = async (types) => {
+    if (!types.includes('LoopStarted')) return;
+    world.beforeAppend = undefined;
+    world.leases.expire(rootLeaseName(world.path('new')));
+    const session = await inRoot(other);
+    world.write('a.txt', 'theirs', world.path('new'));
+    await session.shutdown();
+    throw new Error('the disk is full');
+  };
+  await expect(inRoot(stack)).rejects.toMatchObject({ code: 'RIG_SESSION_OPENING' });
+  expect(world.read('a.txt', world.path('new'))).toBe('theirs');
+});
+
+it('the root of a session stays when somebody begins another of its id while it is deleted', async () => {
+  const id = 'session-again';
+  const rigOf = (given: Stack) => {
+    const { sessionStore } = given;
+    return defineRig({ sessionStore, workspace: given.placement('per-session'), snapshots: {} });
+  };
+  await (await rigOf(stack).newSession({ id })).shutdown();
+  const deleting = stack.sessionStore.delete.bind(stack.sessionStore);
+  stack.sessionStore.delete = async (...call) => {
+    await deleting(...call);
+    const session = await rigOf(other).newSession({ id });
+    world.write('a.txt', 'theirs', world.path('base', id));
+    await session.shutdown();
+  };
+  await rigOf(stack).deleteSession(id, { removeRoot: true });
+  expect(world.read('a.txt', world.path('base', id))).toBe('theirs');
+});

@@ -13,19 +13,28 @@ export interface DeleteCall {
 }
 
 // 1. The journal. 2. What interrupted restores of it left in the root is settled, then removed. 3. The root itself, when
-// it is the session's own and the caller wants it.
+// it is the session's own and the caller wants it. All under the session's lease: somebody may begin one of the same id.
 export async function deleteSession(definition: RigDefinition, id: string, call: DeleteCall): Promise<void> {
   const { placement, sessionStore } = definition;
   const { signal } = call;
-  await sessionStore.delete(id, { signal });
-  if (placement === undefined) return;
-  const root = rootOf(placement, id);
+  const also =
+    placement === undefined
+      ? undefined
+      : async () => await clearRoot(definition, rootOf(placement, id), id, call);
+  await sessionStore.delete(id, { also, signal });
+}
+
+async function clearRoot(
+  definition: RigDefinition,
+  root: string,
+  id: string,
+  { removeRoot, signal }: DeleteCall,
+): Promise<void> {
   if (hasScratch(root)) await clearScratch(definition, root, id, signal);
-  if (call.removeRoot && placement.placement.mode === 'per-session') {
-    const directory = new RootDirectory(root);
-    if (directory.look([]) !== 'missing') await directory.remove();
-    await directory.sweep();
-  }
+  if (!removeRoot || definition.placement?.placement.mode !== 'per-session') return;
+  const directory = new RootDirectory(root);
+  if (directory.look([]) !== 'missing') await directory.remove();
+  await directory.sweep();
 }
 
 /** What a live session of the same root is in the middle of stays, and so does everything beside it. */

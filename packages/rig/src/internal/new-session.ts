@@ -93,6 +93,13 @@ async function prepareRoot(
   options: NewSessionOptions,
 ): Promise<boolean> {
   const { directory, reservedNames } = workspace;
+  const undoRoot = (step: () => Promise<void>): void => {
+    // Whoever took the leases over works in it now.
+    undo.add(async () => {
+      await workspace.coordinator.healthy();
+      await step();
+    });
+  };
   const found = directory.look(reservedNames);
   if (found === 'missing' && !workspace.mayCreateRoot) throw rootMissing(workspace.root);
   if (seed !== undefined && found === 'filled') {
@@ -101,10 +108,10 @@ async function prepareRoot(
   if (found === 'missing') {
     await directory.create();
     // Nobody can tell who else is in a shared root by now.
-    if (workspace.mode !== 'shared') undo.add(async () => await directory.remove());
+    if (workspace.mode !== 'shared') undoRoot(async () => await directory.remove());
   }
   if (seed !== undefined) {
-    if (found !== 'missing') undo.add(async () => await directory.clear(reservedNames));
+    if (found !== 'missing') undoRoot(async () => await directory.clear(reservedNames));
     await materializeSeed(workspace, seed, options);
   }
   workspace.retakeRoot();
