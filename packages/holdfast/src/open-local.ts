@@ -69,21 +69,24 @@ export interface Local extends LocalStack {
  */
 export async function openLocal(home: string, options: OpenLocalOptions = {}): Promise<Local> {
   throwIfAborted(options.signal);
-  const { clock, random } = options;
+  const { clock = systemClock, random } = options;
   await using building = new DisposalStack();
   const given = resolve(home);
-  const { path, known, letGo, blobs } = await inHome(given, async () => {
+  const { path, leasers, known, letGo, blobs } = await inHome(given, async () => {
     if (options.create === false) await refuseMissing(given);
     using made = await ensureDirectory(nodeFileSystem(), given, { mode: 0o700 });
     const path = await realpath(given);
+    const leaser = building.use(await openFsLeaser(join(path, 'leases'), { clock, random }));
+    const leasers = { session: leaser, root: prefixedLeaser(leaser, 'root-journals') };
     return {
       path,
-      known: building.use(await KnownJournals.open(made)),
+      leasers,
+      known: building.use(await KnownJournals.open(made, leasers, clock)),
       letGo: building.use(await LetGoRefs.open(made)),
       blobs: building.use(await openFsBlobs(join(path, 'blobs'), { clock, random })),
     };
   });
-  const leaser = building.use(await openFsLeaser(join(path, 'leases'), { clock, random }));
+  const leaser = leasers.session;
   const ledgers = {
     session: known.remembering(
       'session',
@@ -97,7 +100,7 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
   const roots = building.use(
     await SessionStore.open({
       ledgers: ledgers.root,
-      leaser: prefixedLeaser(leaser, 'root-journals'),
+      leaser: leasers.root,
       blobs,
       clock,
       random,
@@ -126,8 +129,7 @@ export async function openLocal(home: string, options: OpenLocalOptions = {}): P
     openRoot: async (root: string, rootOptions: OpenRootOptions = {}): Promise<LocalRoot> =>
       await openManagedRoot({ root, leaser, journals: roots, store, clock, random }, rootOptions),
     importTar: async (stream, call = {}) => await importTar({ store, journals: roots }, stream, call),
-    collect: (call = {}) =>
-      collectHome({ ...journals, store, clock: clock ?? systemClock, random: random ?? systemRandom }, call),
+    collect: (call = {}) => collectHome({ ...journals, store, clock, random: random ?? systemRandom }, call),
     holdersOf: (ref, call = {}) => holdersOf({ sessions, roots }, ref, call.signal),
     requiredRefs: (call = {}) => requiredRefs(journals, call.signal),
     close: () => opened.close(),

@@ -1,5 +1,7 @@
+import type { Clock } from '@holdfast/base';
 import { type Dir, ensureChildDirectory, publishFile, readFile, removeDurably } from '@holdfast/durable';
-import type { SessionLedgers } from '@holdfast/journal';
+import { type SessionLedgers, sessionLeaseName } from '@holdfast/journal';
+import { LeaseHeldError, type Leaser } from '@holdfast/lease';
 
 /** The two sorts of journals of a home. */
 export type JournalKind = 'session' | 'root';
@@ -11,6 +13,10 @@ export interface LostJournal {
 }
 
 const directories = { session: 'sessions', root: 'roots' } as const;
+/** Longest wait for whoever begins or deletes a journal that seems lost, in milliseconds. */
+const patience = 5_000;
+const pause = 20;
+
 const idGrammar = /^[a-z0-9-]{8,64}$/;
 
 /**
@@ -19,17 +25,29 @@ const idGrammar = /^[a-z0-9-]{8,64}$/;
  */
 export class KnownJournals implements Disposable {
   readonly #dirs: Readonly<Record<JournalKind, Dir>>;
+  readonly #leasers: Readonly<Record<JournalKind, Leaser>>;
+  readonly #clock: Clock;
 
-  private constructor(dirs: Readonly<Record<JournalKind, Dir>>) {
+  private constructor(
+    dirs: Readonly<Record<JournalKind, Dir>>,
+    leasers: Readonly<Record<JournalKind, Leaser>>,
+    clock: Clock,
+  ) {
     this.#dirs = dirs;
+    this.#leasers = leasers;
+    this.#clock = clock;
   }
 
-  /** Opens the memory below an open home. */
-  static async open(home: Dir): Promise<KnownJournals> {
+  /** Opens the memory below an open home, whose journals are owned under these leases. */
+  static async open(
+    home: Dir,
+    leasers: Readonly<Record<JournalKind, Leaser>>,
+    clock: Clock,
+  ): Promise<KnownJournals> {
     using known = await ensureChildDirectory(home, 'known', { mode: 0o700 });
     const session = await ensureChildDirectory(known, directories.session, { mode: 0o700 });
     const root = await ensureChildDirectory(known, directories.root, { mode: 0o700 });
-    return new KnownJournals({ session, root });
+    return new KnownJournals({ session, root }, leasers, clock);
   }
 
   /** Durable when it resolves. */
@@ -47,11 +65,31 @@ export class KnownJournals implements Disposable {
     const there = new Set<string>();
     for await (const id of ledgers.list()) {
       there.add(id);
-      if (!before.includes(id)) await this.note(kind, id);
+      if (!before.includes(id)) await this.#noteFound(kind, id, ledgers);
     }
     // One that was deleted meanwhile is not known any more.
     const still = new Set(this.#list(kind));
-    return before.filter((id) => still.has(id) && !there.has(id)).map((id) => ({ kind, id }));
+    const missed = before.filter((id) => still.has(id) && !there.has(id));
+    const lost: LostJournal[] = [];
+    for (const id of missed) if (await this.#isLost(kind, id, ledgers)) lost.push({ kind, id });
+    return lost;
+  }
+
+  /** Whoever begins or deletes the journal at this moment has its lease, and its end is waited for. */
+  async #isLost(kind: JournalKind, id: string, ledgers: SessionLedgers): Promise<boolean> {
+    const isMissed = async (): Promise<boolean> =>
+      this.#dirs[kind].lstat(id) !== undefined && !(await ledgers.exists(id));
+    const until = this.#clock.monotonic() + patience;
+    for (;;) {
+      try {
+        await using _nobody = await this.#leasers[kind].acquire(sessionLeaseName(id));
+        return await isMissed();
+      } catch (error) {
+        if (!LeaseHeldError.is(error)) throw error;
+      }
+      if (this.#clock.monotonic() >= until || !(await isMissed())) return await isMissed();
+      await this.#clock.sleep(pause);
+    }
   }
 
   /** Ledgers that note what is created, before anything can be recorded in it, and forget what is deleted. */
@@ -74,6 +112,8 @@ export class KnownJournals implements Disposable {
       delete: async (id, options) => {
         await this.forget(kind, id);
         await ledgers.delete(id, options);
+        // Whoever found it in between has noted it again.
+        await this.forget(kind, id);
       },
       storagePaths: () => ledgers.storagePaths(),
       close: () => ledgers.close(),
@@ -83,6 +123,15 @@ export class KnownJournals implements Disposable {
 
   [Symbol.dispose](): void {
     for (const dir of Object.values(this.#dirs)) dir.close();
+  }
+
+  // One that was deleted before the note would be missed for ever; one that was made again since has relied on the note.
+  async #noteFound(kind: JournalKind, id: string, ledgers: SessionLedgers): Promise<void> {
+    while (await ledgers.exists(id)) {
+      await this.note(kind, id);
+      if (await ledgers.exists(id)) return;
+      await this.forget(kind, id);
+    }
   }
 
   #list(kind: JournalKind): string[] {

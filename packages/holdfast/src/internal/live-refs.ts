@@ -1,6 +1,11 @@
 import type { Clock } from '@holdfast/base';
 import type { RefHolder } from '@holdfast/cli';
-import { LedgerInUseError, type SessionStore, type SessionView } from '@holdfast/journal';
+import {
+  LedgerInUseError,
+  SessionNotFoundError,
+  type SessionStore,
+  type SessionView,
+} from '@holdfast/journal';
 import {
   parseRef,
   type Ref,
@@ -33,7 +38,7 @@ export async function* liveRefs(options: LiveRefsOptions): AsyncGenerator<Ref, v
     for await (const { id } of store.list({ signal })) {
       const chosen = retention === undefined ? undefined : await candidatesOf(store, id, signal);
       if (chosen !== undefined) candidates.push(...chosen);
-      else for await (const ref of store.refs(id, { signal })) kept.add(parseRef(ref));
+      else for await (const ref of refsOf(store, id, signal)) kept.add(parseRef(ref));
     }
   }
   if (retention !== undefined) {
@@ -44,7 +49,20 @@ export async function* liveRefs(options: LiveRefsOptions): AsyncGenerator<Ref, v
   yield* kept;
 }
 
-/** `undefined`: another process has the session open. */
+/** The refs that a journal names; none when it was deleted since it was listed. */
+export async function* refsOf(
+  store: SessionStore,
+  id: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, void, undefined> {
+  try {
+    yield* store.refs(id, { signal });
+  } catch (error) {
+    if (!SessionNotFoundError.is(error)) throw error;
+  }
+}
+
+/** `undefined`: another process has the session open, or has deleted it. */
 async function candidatesOf(
   store: SessionStore,
   id: string,
@@ -69,7 +87,7 @@ async function candidatesOf(
   });
 }
 
-/** The refs that a session cannot do without, whatever a policy says; `undefined` when another process has it open. */
+/** The refs that a session cannot do without, whatever a policy says; `undefined` when another process has it open or has deleted it. */
 export async function neededRefs(
   store: SessionStore,
   id: string,
@@ -96,7 +114,7 @@ async function lookInto<T>(
   try {
     view = await store.read(id, { signal });
   } catch (error) {
-    if (LedgerInUseError.is(error)) return undefined;
+    if (LedgerInUseError.is(error) || SessionNotFoundError.is(error)) return undefined;
     throw error;
   }
   try {
@@ -117,7 +135,7 @@ export async function* holdersOf(
     ['root', stores.roots],
   ] as const) {
     for await (const { id, title } of store.list({ signal })) {
-      for await (const needed of store.refs(id, { signal })) {
+      for await (const needed of refsOf(store, id, signal)) {
         if (needed !== ref) continue;
         yield { kind, id, title };
         break;

@@ -4,7 +4,7 @@ import type { SessionLedgers, SessionStore } from '@holdfast/journal';
 import { parseRef } from '@holdfast/workspacestore';
 
 import type { JournalKind, KnownJournals, LetGoRefs } from './known-journals.js';
-import { neededRefs } from './live-refs.js';
+import { neededRefs, refsOf } from './live-refs.js';
 
 /** The journals of a home, and what is remembered about them. */
 export interface HomeJournals {
@@ -28,7 +28,7 @@ export async function* requiredRefs(
     for await (const { id, title } of stores[kind].list({ signal })) {
       try {
         const needed = gone.size === 0 ? undefined : await neededRefs(stores[kind], id, signal);
-        for await (const ref of stores[kind].refs(id, { signal })) {
+        for await (const ref of refsOf(stores[kind], id, signal)) {
           if (!gone.has(ref) || needed?.has(ref) === true) yield { kind, id, title, ref: parseRef(ref) };
         }
       } catch (error) {
