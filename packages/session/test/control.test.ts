@@ -129,6 +129,16 @@ describe('the control socket', () => {
     expect(error.kind).toBe('not-listening');
   });
 
+  it('of whoever took the session over stays when the earlier owner ends', async () => {
+    const { kit, socket } = await connected();
+    rmSync(socket);
+    const later = createServer();
+    await new Promise<void>((resolve) => later.listen(socket, () => resolve()));
+    await kit.controller.shutdown();
+    expect(existsSync(socket)).toBe(true);
+    await new Promise<void>((resolve) => later.close(() => resolve()));
+  });
+
   it('ends a client that does not speak the protocol', async () => {
     const { socket } = await connected();
     for (const line of ['garbage\n', '[]\n', 'null\n', '{"id":"x","method":1}\n']) {

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
 import { DisposalStack, isHoldfastError, type JsonValue } from '@holdfast/base';
-import { type Dir, ensureDirectory, nodeFileSystem } from '@holdfast/durable';
+import { Dir, ensureDirectory, FileSystemError, nodeFileSystem } from '@holdfast/durable';
 
 import { ControlUnavailableError } from './errors.js';
 import { readLines } from './line-reader.js';
@@ -33,17 +33,31 @@ export async function serveControl(
   }
   using held = await ensureDirectory(nodeFileSystem(), directory, { mode: 0o700 });
   refuseOpenDirectory(held, path);
-  if (held.lstat(name)?.kind === 'socket') held.unlink(name);
+  // Whoever stops listening removes the name under which he began to; the session's may be another owner's by then.
+  const begun = `${name.slice(0, 8)}-${process.pid}.new`;
+  if (held.lstat(begun)?.kind === 'socket') held.unlink(begun);
   const server = new ControlServer(handler);
-  await server.listen(path);
+  await server.listen(`${directory}/${begun}`);
+  const own = held.lstat(begun)?.ino;
   // The directory keeps others out already; this says so on the socket itself.
-  held.chmodAt(name, 0o600);
+  held.chmodAt(begun, 0o600);
+  held.rename(begun, held, name);
   return {
     path,
     [Symbol.asyncDispose]: async () => {
+      removeOwn(directory, name, own);
       await server.close();
     },
   };
+}
+
+function removeOwn(directory: string, name: string, own: bigint | undefined): void {
+  try {
+    using held = Dir.openRoot(nodeFileSystem(), directory);
+    if (held.lstat(name)?.ino === own) held.unlink(name);
+  } catch (error) {
+    if (!FileSystemError.is(error) || error.errno !== 'ENOENT') throw error;
+  }
 }
 
 function refuseOpenDirectory(directory: Dir, path: string): void {
