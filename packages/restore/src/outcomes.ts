@@ -40,7 +40,7 @@ export function readOutcomes(
   for (const placement of ['sibling', 'inside'] as const) {
     using scratch = ScratchDirectory.open(place, placement);
     for (const name of scratch?.sessions() ?? []) {
-      using session = scratch?.openSession(name);
+      using session = scratch?.findSession(name);
       using log = session === undefined ? undefined : IntentLog.open(session.dir);
       if (log === undefined) continue;
       const { operations, owner, root: identity, base, version, ...facts } = log.intent;

@@ -54,8 +54,8 @@ export function readOwner(
   using place = RootPlace.open(root, options.fileSystem);
   using scratch = ScratchDirectory.open(place, options.scratch ?? 'sibling');
   if (scratch === undefined || !scratch.sessions().includes(checkSession(session))) return undefined;
-  using directory = scratch.openSession(session);
-  const bytes = readFile(directory.dir, ownerName, { maxBytes: 65_536 });
+  using directory = scratch.findSession(session);
+  const bytes = directory && readFile(directory.dir, ownerName, { maxBytes: 65_536 });
   return bytes === undefined ? undefined : parseOwner(bytes);
 }
 

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -511,6 +512,28 @@ describe('the record of the owner', () => {
       expect(readOwner(b.root, 'session-1')).toMatchObject(record);
     }
     expect(swept).toBe(2 * calls);
+    expect(calls).toBeGreaterThan(10);
+  });
+
+  it('is read, like the outcomes of restores, whenever somebody sweeps the same scratch', async () => {
+    let calls = 1;
+    for (let at = 1; at <= calls; at += 1) {
+      const b = bench();
+      mkdirSync(b.root);
+      await writeOwner(
+        b.root,
+        { session: 'session-2', epoch: 3, hostId: 'host', tip: 12 },
+        { hostLock: inertLock },
+      );
+      // What a session leaves that never began a restore: whoever sweeps removes it.
+      mkdirSync(join(scratchPath(b.root), 'session-1'), { mode: 0o700 });
+      const disk = new WatchedFileSystem(nodeFileSystem(), (_call, count) => {
+        calls = Math.max(calls, count);
+        if (count === at) rmdirSync(join(scratchPath(b.root), 'session-1'));
+      });
+      expect(readOutcomes(b.root, { fileSystem: disk })).toEqual([]);
+      expect(readOwner(b.root, 'session-1', { fileSystem: disk })).toBeUndefined();
+    }
     expect(calls).toBeGreaterThan(10);
   });
 

@@ -82,6 +82,16 @@ export class ScratchDirectory implements Disposable {
     return new SessionScratch(name, this.dir, this.dir.openDir(name));
   }
 
+  /** For whoever looks without the root's lock: `undefined` when somebody has swept it away since it was listed. */
+  findSession(name: string): SessionScratch | undefined {
+    try {
+      return this.openSession(name);
+    } catch (error) {
+      if (FileSystemError.is(error) && error.errno === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
   async ensureSession(name: string): Promise<SessionScratch> {
     const dir = await ensureChildDirectory(this.dir, name, { mode: 0o700, sync: false });
     return new SessionScratch(name, this.dir, dir);
