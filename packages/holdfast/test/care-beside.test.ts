@@ -40,3 +40,14 @@ it('a home whose sessions come and go is collected, listed and asked for what it
   // Nothing that is gone is missed afterwards.
   expect(await keeper.collect()).toMatchObject({ missing: [] });
 });
+
+it('the first imports of a home take turns like later ones', async () => {
+  using temporary = temporaryDirectory();
+  await using one = await openLocal(temporary.path);
+  await using other = await openLocal(temporary.path);
+  const empty = async function* () {
+    yield await Promise.resolve(new Uint8Array(1024));
+  };
+  const results = await Promise.all([one, other, one, other].map((local) => local.importTar(empty())));
+  expect(new Set(results.map(({ ref }) => ref)).size).toBe(1);
+});

@@ -47,6 +47,8 @@ export interface CreateSessionOptions extends JournalCallOptions {
   readonly title?: string | undefined;
   /** Shown to whoever finds the session held. */
   readonly owner?: LeaseOwner | undefined;
+  /** `true`: waits for whoever holds the id, who may be creating it. Default `false`: `LeaseHeldError`. */
+  readonly wait?: boolean | undefined;
 }
 
 export interface OpenSessionOptions extends JournalCallOptions {
@@ -112,7 +114,7 @@ export class SessionStore implements AsyncDisposable {
       throw new TypeError('a title is text');
     }
     if (await this.#hasRecords(id, options.signal)) throw new SessionExistsError(id);
-    return await this.#enter(id, 'create', options, false);
+    return await this.#enter(id, 'create', options, options.wait ?? false);
   }
 
   /**

@@ -1,4 +1,9 @@
-import { type SessionJournal, SessionNotFoundError, type SessionStore } from '@holdfast/journal';
+import {
+  SessionExistsError,
+  type SessionJournal,
+  SessionNotFoundError,
+  type SessionStore,
+} from '@holdfast/journal';
 import { processIdentity } from '@holdfast/lease/fs';
 
 /** Opens a local journal for writing, making it when it is missing. */
@@ -13,10 +18,17 @@ export async function openOrCreate(
 ): Promise<SessionJournal> {
   const { title, wait, signal } = options;
   const owner = processIdentity();
+  const open = async (): Promise<SessionJournal> => await journals.open(id, { owner, wait, signal });
   try {
-    return await journals.open(id, { owner, wait, signal });
+    return await open();
   } catch (error) {
     if (!SessionNotFoundError.is(error)) throw error;
-    return await journals.create({ id, title, owner, signal });
+  }
+  try {
+    return await journals.create({ id, title, owner, wait, signal });
+  } catch (error) {
+    // Somebody else was faster.
+    if (!SessionExistsError.is(error)) throw error;
+    return await open();
   }
 }
