@@ -59,7 +59,16 @@ export async function runRound(campaign, { bounded, seed, limitMs, workers = 1, 
       seconds: result.durationMs / 1000,
     };
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    tidy(scratch);
+  }
+}
+
+/** What processes of a round that was ended still write into is not worth the rest of a campaign. @param {string} scratch */
+function tidy(scratch) {
+  try {
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    console.log(`left behind: ${scratch}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
