@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     name: 'services',
     include: ['{packages,examples}/*/test/services/**/*.test.ts', 'tools/test/services/**/*.test.ts'],
+    setupFiles: ['tools/services/all-serve.mjs'],
     fileParallelism: false,
   },
 });

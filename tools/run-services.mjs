@@ -99,6 +99,8 @@ async function runNodeTests(env) {
   const { code } = await run(
     process.execPath,
     [
+      '--import',
+      './tools/services/all-serve.mjs',
       '--test',
       '--test-concurrency=1',
       '--test-reporter=dot',

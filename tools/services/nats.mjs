@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { run } from '../shared/process.mjs';
-import { accepts, findProgram, freePort, startProcess, until } from './server-process.mjs';
+import { keepServer } from './kept-server.mjs';
+import { accepts, findProgram, freePort, startProcess } from './server-process.mjs';
 
 export const debianPackages = ['nats-server'];
 
@@ -26,24 +27,20 @@ export async function start(directory) {
     configuration,
     `listen: 127.0.0.1:${port}\nhttp: 127.0.0.1:${monitoringPort}\njetstream { store_dir: ${JSON.stringify(path.join(directory, 'jetstream'))}, max_mem: 64M, max_file: 1G }\n`,
   );
-  const launch = async () => {
-    const child = startProcess(program, ['-c', configuration], { log });
-    await until('nats-server', async () => await accepts(port), { process: child, log });
-    return child;
-  };
-  let server = await launch();
+  const server = await keepServer({
+    name: 'nats-server',
+    start: () => startProcess(program, ['-c', configuration], { log }),
+    serves: async () => await accepts(port),
+    log,
+  });
   return {
     env: {
       HOLDFAST_NATS_URL: `nats://127.0.0.1:${port}`,
       HOLDFAST_NATS_MONITORING: `http://127.0.0.1:${monitoringPort}`,
     },
     version: (await run(program, ['--version'])).output.trim(),
-    kill: async () => {
-      await server.end('SIGKILL');
-    },
-    restart: async () => {
-      server = await launch();
-    },
+    kill: server.kill,
+    restart: server.restart,
     stop: async () => {
       await server.end('SIGTERM');
     },

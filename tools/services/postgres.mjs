@@ -2,6 +2,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:f
 import path from 'node:path';
 
 import { run } from '../shared/process.mjs';
+import { keepServer } from './kept-server.mjs';
 import { accepts, findProgram, freePort, startProcess, until } from './server-process.mjs';
 
 export const debianPackages = ['postgresql-15'];
@@ -50,28 +51,27 @@ export async function start(directory) {
   await until('initdb', () => !made.running(), { limitMs: 60_000, log });
   if (!existsSync(path.join(data, 'PG_VERSION'))) await until('initdb', () => false, { limitMs: 0, log });
 
-  const launch = async () => {
-    const child = startProcess(
-      program,
-      ['-D', data, '-c', 'listen_addresses=127.0.0.1', '-p', String(port), '-k', data],
-      { log, cwd: '/', ...user },
-    );
-    const arguments_ = ['-q', '-h', '127.0.0.1', '-p', String(port), '-U', 'postgres'];
-    await until('postgres', async () => (await run(ready, arguments_)).code === 0, { process: child, log });
-    return child;
-  };
-  let server = await launch();
+  const server = await keepServer({
+    name: 'postgres',
+    start: () =>
+      startProcess(
+        program,
+        ['-D', data, '-c', 'listen_addresses=127.0.0.1', '-p', String(port), '-k', data],
+        { log, cwd: '/', ...user },
+      ),
+    serves: async () =>
+      (await run(ready, ['-q', '-h', '127.0.0.1', '-p', String(port), '-U', 'postgres'])).code === 0,
+    log,
+  });
   return {
     env: { HOLDFAST_POSTGRES_URL: `postgres://postgres@127.0.0.1:${port}/postgres` },
     version: (await run(program, ['--version'])).output.trim(),
     kill: async () => {
-      await server.end('SIGKILL');
+      await server.kill();
       // Children that outlive it for a moment have its listening socket until they notice.
       await until('the end of postgres', async () => !(await accepts(port)), { log });
     },
-    restart: async () => {
-      server = await launch();
-    },
+    restart: server.restart,
     stop: async () => {
       // Fast shutdown: sessions are ended, nothing is waited for.
       await server.end('SIGINT');

@@ -1,7 +1,8 @@
 import path from 'node:path';
 
 import { run } from '../shared/process.mjs';
-import { accepts, findProgram, freePort, startProcess, until } from './server-process.mjs';
+import { keepServer } from './kept-server.mjs';
+import { accepts, findProgram, freePort, startProcess } from './server-process.mjs';
 
 export const debianPackages = ['redis-server'];
 
@@ -29,22 +30,18 @@ export async function start(directory) {
     appendfsync: 'always',
     save: '',
   };
-  const launch = async () => {
-    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    const child = startProcess(program, args, { log });
-    await until('redis-server', async () => await accepts(port), { process: child, log });
-    return child;
-  };
-  let server = await launch();
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const server = await keepServer({
+    name: 'redis-server',
+    start: () => startProcess(program, args, { log }),
+    serves: async () => await accepts(port),
+    log,
+  });
   return {
     env: { HOLDFAST_REDIS_URL: `redis://127.0.0.1:${port}` },
     version: (await run(program, ['--version'])).output.trim(),
-    kill: async () => {
-      await server.end('SIGKILL');
-    },
-    restart: async () => {
-      server = await launch();
-    },
+    kill: server.kill,
+    restart: server.restart,
     stop: async () => {
       await server.end('SIGTERM');
     },

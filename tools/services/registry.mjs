@@ -10,6 +10,7 @@ import * as s3 from './s3.mjs';
  * @property {string} version What runs, for the record of the run.
  * @property {() => Promise<void>} kill Kills the server as a crash does (SIGKILL), keeping its data.
  * @property {() => Promise<void>} restart Starts a killed server again: same port, same data. Resolves when it serves.
+ *   Nothing happens when it runs.
  * @property {() => Promise<void>} stop Ends everything that was started. Idempotent.
  */
 

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { run } from '../shared/process.mjs';
+import { keepServer } from './kept-server.mjs';
 import { findProgram, freePort, startProcess, until } from './server-process.mjs';
 
 /**
@@ -62,11 +63,6 @@ export async function start(directory) {
     // The gateway first, the monitor last.
     for (const child of started.splice(0).reverse()) await child.end('SIGKILL');
   };
-  const launchGateway = async () => {
-    const child = launch('radosgw', '-n', 'client.rgw.a', '-f');
-    await until('radosgw', async () => await answers(gatewayPort), { process: child, log: logOf('radosgw') });
-    return child;
-  };
 
   try {
     await command('monmaptool', '--create', '--addv', 'a', addresses, '--fsid', cluster, inside('monmap'));
@@ -95,7 +91,12 @@ export async function start(directory) {
       `--access-key=${credentials.accessKeyId}`,
       `--secret=${credentials.secretAccessKey}`,
     );
-    let gateway = await launchGateway();
+    const gateway = await keepServer({
+      name: 'radosgw',
+      start: () => launch('radosgw', '-n', 'client.rgw.a', '-f'),
+      serves: async () => await answers(gatewayPort),
+      log: logOf('radosgw'),
+    });
     return {
       env: {
         HOLDFAST_S3_ENDPOINT: `http://127.0.0.1:${gatewayPort}`,
@@ -105,12 +106,8 @@ export async function start(directory) {
         HOLDFAST_S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
       },
       version: (await command('radosgw', '--version')).trim(),
-      kill: async () => {
-        await gateway.end('SIGKILL');
-      },
-      restart: async () => {
-        gateway = await launchGateway();
-      },
+      kill: gateway.kill,
+      restart: gateway.restart,
       stop,
     };
   } catch (error) {

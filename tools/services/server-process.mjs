@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { accessSync, closeSync, constants, openSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import path from 'node:path';
@@ -57,19 +58,38 @@ export function startProcess(command, args, options) {
 }
 
 /**
- * A loopback port that nothing listens on now.
+ * Ports that no kernel of ours gives to outgoing connections by itself (Linux begins at 32768). From among those a
+ * connection to whatever else could have the port of a server that is down for a moment, even one that is looking for
+ * that very server: it would then be connected to itself.
+ */
+const firstPort = 20_000;
+const lastPort = 32_000;
+
+/** Not given twice by one process: who asks for several starts to listen only afterwards. @type {Set<number>} */
+const given = new Set();
+
+/**
+ * A loopback port that nothing listens on now, and that stays free while its server is down.
  * @returns {Promise<number>}
  */
 export async function freePort() {
-  return await new Promise((resolve, reject) => {
+  for (let attempt = 0; attempt < 1_000; attempt += 1) {
+    const port = randomInt(firstPort, lastPort);
+    if (!given.has(port) && (await canListen(port))) {
+      given.add(port);
+      return port;
+    }
+  }
+  throw new Error(`no free port was found between ${firstPort} and ${lastPort}`);
+}
+
+/** @param {number} port @returns {Promise<boolean>} */
+async function canListen(port) {
+  return await new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => {
-        resolve(port);
-      });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => {
+      server.close(() => resolve(true));
     });
   });
 }
@@ -91,13 +111,23 @@ export async function until(what, condition, options = {}) {
     const begun = performance.now();
     if (await condition()) return;
     const died = options.process !== undefined && !options.process.running();
-    if (died || waitedMs > limitMs) {
-      const why = died ? 'the server has ended' : `not within ${limitMs} ms`;
-      throw new Error(`${what}: ${why}${options.log === undefined ? '' : `\n${lastLines(options.log)}`}`);
-    }
+    if (died) throw ended(what, options.log);
+    if (waitedMs > limitMs) throw failure(what, `not within ${limitMs} ms`, options.log);
     await sleep(50);
     waitedMs += Math.min(performance.now() - begun, longestStepMs);
   }
+}
+
+/**
+ * The error for a server that ends instead of serving.
+ * @param {string} what
+ * @param {string} [log]
+ */
+export const ended = (what, log) => failure(what, 'the server has ended', log);
+
+/** @param {string} what @param {string} why @param {string} [log] */
+function failure(what, why, log) {
+  return new Error(`${what}: ${why}${log === undefined ? '' : `\n${lastLines(log)}`}`);
 }
 
 /**

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 
 import { expect, test } from 'vitest';
 
 import { controlService, serviceVariable } from '../../services/control.mjs';
+import { run } from '../../shared/process.mjs';
 
 async function accepts(address: string): Promise<boolean> {
   const { hostname, port } = new URL(address);
@@ -28,6 +30,24 @@ test.each([
     await controlService(service, 'restart');
   }
   expect(await accepts(address)).toBe(true);
+});
+
+test('postgres comes back while a child of the killed one still works', async () => {
+  const address = serviceVariable('HOLDFAST_POSTGRES_URL');
+  // A statement that counts in one tight loop does not notice that its server is dead, and keeps its shared memory.
+  const client = spawn('psql', [address, '-c', 'select count(*) from generate_series(1, 15000000)'], {
+    stdio: 'ignore',
+  });
+  const ended = new Promise((resolve) => client.once('exit', resolve));
+  const active = `select count(*) from pg_stat_activity where state = 'active' and query like 'select count(*) from gen%'`;
+  await expect
+    .poll(async () => (await run('psql', [address, '-At', '-c', active])).stdout.trim(), { timeout: 30_000 })
+    .toBe('1');
+  await controlService('postgres', 'kill');
+  await controlService('postgres', 'restart');
+  expect((await run('psql', [address, '-At', '-c', 'select 1'])).stdout).toBe('1\n');
+  client.kill();
+  await ended;
 });
 
 test('a variable that is not set says how to run the test', () => {
