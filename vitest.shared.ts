@@ -1,7 +1,10 @@
 import { configDefaults, type Plugin } from 'vitest/config';
 
-/** Vitest's five seconds are a wager on an idle machine. A test that hangs is still ended. */
-const leastTimeoutMs = 120_000;
+/**
+ * Vitest's five seconds for a test, and the one second for what is polled, are a wager on an idle machine. A test that
+ * hangs is still ended.
+ */
+const leastTimeoutMs = 300_000;
 
 const patientTests: Plugin = {
   name: 'patient-tests',
@@ -9,6 +12,7 @@ const patientTests: Plugin = {
     test: {
       testTimeout: Math.max(leastTimeoutMs, test?.testTimeout ?? 0),
       hookTimeout: Math.max(leastTimeoutMs, test?.hookTimeout ?? 0),
+      expect: { poll: { timeout: leastTimeoutMs / 2 } },
     },
   }),
 };

@@ -18,7 +18,8 @@ export function testLeaserFaults(runner, engine) {
       await inWorld(engine, async ({ open, wire }) => {
         const proxy = await wire();
         const place = await engine.place();
-        const settings = { ttlMilliseconds: engine.shortestTtlMilliseconds * 1.5, answerMilliseconds: 300 };
+        const shortest = engine.shortestTtlMilliseconds;
+        const settings = { ttlMilliseconds: shortest * 3, answerMilliseconds: shortest };
         const cut = leaserOf(await open(place, { ...settings, port: proxy.port }));
         const other = leaserOf(await open(place, settings));
         const lease = await cut.acquire('name');
@@ -41,10 +42,11 @@ export function testLeaserFaults(runner, engine) {
     runner.it('a lease is kept for as long as its holder renews it, by the clock of the server', async () => {
       await inWorld(engine, async ({ open }) => {
         const place = await engine.place();
-        const settings = { ttlMilliseconds: engine.shortestTtlMilliseconds * 2 };
+        // A machine that stands still for two thirds of it loses the lease rightly.
+        const settings = { ttlMilliseconds: engine.shortestTtlMilliseconds * 6 };
         const [mine, other] = [leaserOf(await open(place, settings)), leaserOf(await open(place, settings))];
         const lease = await mine.acquire('name');
-        await sleep(settings.ttlMilliseconds * 3);
+        await sleep(settings.ttlMilliseconds * 1.5);
         await assert.rejects(other.acquire('name'), { code: 'LEASE_HELD' });
         await lease.check();
         assert.equal(lease.held, true);
@@ -92,7 +94,7 @@ export function testLeaserFaults(runner, engine) {
         await inWorld(engine, async ({ open, wire }) => {
           const proxy = await wire();
           const place = await engine.place();
-          const settings = { port: proxy.port, ttlMilliseconds: forever, answerMilliseconds: 300 };
+          const settings = { port: proxy.port, ttlMilliseconds: forever, answerMilliseconds: 1_000 };
           const leaser = leaserOf(await open(place, settings));
           const outcomes = new Outcomes('LEASE', engine.secrets);
           const [held, given] = [await leaser.acquire('held'), await leaser.acquire('given')];

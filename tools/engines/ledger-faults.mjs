@@ -87,7 +87,7 @@ export function testLedgerFaults(runner, engine) {
       async () => {
         await inWorld(engine, async ({ open, wire }) => {
           const proxy = await wire();
-          const settings = { port: proxy.port, answerMilliseconds: 300 };
+          const settings = { port: proxy.port, answerMilliseconds: 1_000 };
           const ledger = ledgerOf(await open(await engine.place(), settings));
           await ledger.tip('log');
           const back = await /** @type {any} */ (outages)['answers that never come'](engine, proxy);
@@ -107,7 +107,7 @@ export function testLedgerFaults(runner, engine) {
         await inWorld(engine, async ({ open, wire }) => {
           const proxy = await wire();
           const place = await engine.place();
-          const settings = { port: proxy.port, answerMilliseconds: 300 };
+          const settings = { port: proxy.port, answerMilliseconds: 1_000 };
           const ledger = ledgerOf(await open(place, settings));
           for (const name of ['kept', 'gone']) await ledger.append(name, 0, [textRecord(1)]);
           const following = new AbortController();

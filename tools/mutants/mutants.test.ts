@@ -6,9 +6,7 @@ import { expect, it } from 'vitest';
 import { repositoryRoot } from '../shared/workspace.mjs';
 import { listMutants, writePage } from './mutants.mjs';
 
-it('the page of durability mutants is what the tests are called, and has at least forty', {
-  timeout: 180_000,
-}, async () => {
+it('the page of durability mutants is what the tests are called, and has at least forty', async () => {
   const mutants = await listMutants();
   expect(mutants.length).toBeGreaterThanOrEqual(40);
   expect(new Set(mutants.map(({ file, name }) => file + name)).size).toBe(mutants.length);

@@ -37,7 +37,7 @@ describe('the suite explains the careless driver', () => {
       fresh: async () => await open(await temporaryDirectory()),
       reopen: async (ledger) => await open(opened.get(ledger)),
     });
-  }, 120_000);
+  });
 
   it('refuses it', () => {
     expect(report.ok).toBe(false);

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, rmSync, statSync, symlinkSync } fro
 
 import { EditMismatchError } from '@holdfast/agent-tools';
 import type { OpenedSession } from '@holdfast/rig';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Bench, failure } from './support/bench.js';
 
@@ -260,9 +260,7 @@ describe('freshness', () => {
     await bench.run((tools) => tools.read.call({ path: 'a.txt' }), 'one');
     const command = 'touch started; while [ ! -e go ]; do sleep 0.01; done; printf theirs > a.txt';
     const shell = bench.run((tools) => tools.shell.call({ command }), 'two');
-    await vi.waitFor(() => {
-      expect(existsSync(bench.at('started'))).toBe(true);
-    });
+    await expect.poll(() => existsSync(bench.at('started'))).toBe(true);
     const write = bench.run(async (tools) => {
       const written = tools.write.call({ path: 'a.txt', content: 'mine' });
       bench.write('go', '');

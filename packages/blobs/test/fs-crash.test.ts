@@ -79,7 +79,7 @@ async function checkStore(store: Blobs, { acked, finished }: CrashFacts<Fact>): 
 }
 
 describe('fs put and delete', () => {
-  it('keep every promise on every disk that one crash can leave', { timeout: 60_000 }, async () => {
+  it('keep every promise on every disk that one crash can leave', async () => {
     const report = await exploreCrashes(scenario());
     expect(report.truncated).toBe(false);
     expect(report).toMatchObject({ exhaustive: true });
@@ -87,7 +87,7 @@ describe('fs put and delete', () => {
     expect(report.states[0]).toBeGreaterThan(100);
   });
 
-  it('keep every promise when the next opening crashes too', { timeout: 60_000 }, async () => {
+  it('keep every promise when the next opening crashes too', async () => {
     const report = await exploreCrashes(scenario(), {
       crashes: 2,
       exhaustiveUpTo: 4,
@@ -97,7 +97,7 @@ describe('fs put and delete', () => {
     expect(report.states[1]).toBeGreaterThan(500);
   });
 
-  it('rely on nothing that a dead process made and did not sync', { timeout: 60_000 }, async () => {
+  it('rely on nothing that a dead process made and did not sync', async () => {
     // Not repeated once it is promised: that would put back what was lost.
     const puts = async (disk: FileSystem, { acked, ack }: CrashContext<Fact>): Promise<void> => {
       const store = await open(disk);
@@ -154,7 +154,7 @@ describe('fs put and delete', () => {
     ...['the removal of c', 'the bytes of a', 'the name of a'],
   ];
 
-  it('break a promise as soon as any one sync is left out', { timeout: 60_000 }, async () => {
+  it('break a promise as soon as any one sync is left out', async () => {
     const survivors: string[] = [];
     for (const [index, name] of syncs.entries()) {
       const mutation: Mutation = { kind: 'drop', operation: 'sync', nth: index + 1 };
@@ -174,7 +174,7 @@ describe('fs put and delete', () => {
     expect(survivors).toEqual(repeated);
   });
 
-  it('break a promise when no sync is made, or every sync is late', { timeout: 60_000 }, async () => {
+  it('break a promise when no sync is made, or every sync is late', async () => {
     for (const kind of ['drop', 'delay'] as const) {
       const broken = alone((disk) => new MutantFileSystem(disk, { kind, operation: 'sync', nth: 'every' }));
       await expect(exploreCrashes(broken, { exhaustiveUpTo: 8 })).rejects.toBeInstanceOf(
@@ -187,9 +187,7 @@ describe('fs put and delete', () => {
 describe('fs put under failing calls', () => {
   const expected = ['BLOBS_BACKEND', 'BLOBS_AMBIGUOUS', 'BLOBS_UNSUPPORTED'];
 
-  it('never shows half an object, and says "none" only when nothing is there', {
-    timeout: 60_000,
-  }, async () => {
+  it('never shows half an object, and says "none" only when nothing is there', async () => {
     const faults = await exploreFaults(
       {
         setup: async (disk) => {

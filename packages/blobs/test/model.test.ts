@@ -125,16 +125,14 @@ describe('any history of calls', () => {
     }, 200);
   });
 
-  it('has the outcomes that a map has, in files', { timeout: 60_000 }, async () => {
+  it('has the outcomes that a map has, in files', async () => {
     await behavesLikeTheModel(() => {
       const disk = new ModelFileSystem();
       return async () => await openModelBlobs(disk);
     }, 100);
   });
 
-  it('has the outcomes that a map has, through every layer over a store that is often busy', {
-    timeout: 60_000,
-  }, async () => {
+  it('has the outcomes that a map has, through every layer over a store that is often busy', async () => {
     const clock = new ManualClock();
     const moving = {
       now: () => clock.now(),

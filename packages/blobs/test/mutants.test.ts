@@ -40,9 +40,7 @@ describe('the contract suite of blobs', () => {
     expect(failure?.message).toMatch(/\(docs\/contracts\/blobs\.md, clause 2\.17, seed 42\)$/);
   });
 
-  it('kills every mutant in the cases that are meant to, and every case kills one', {
-    timeout: 120_000,
-  }, async () => {
+  it('kills every mutant in the cases that are meant to, and every case kills one', async () => {
     const verdicts = await runMutants(blobsContract, mutants, { cases: 'expected' });
     expect(verdicts.filter((verdict) => verdict.missed.length > 0)).toEqual([]);
     expect(verdicts.filter((verdict) => verdict.killers.length === 0)).toEqual([]);

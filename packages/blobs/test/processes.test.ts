@@ -19,7 +19,7 @@ const text = async (store: Awaited<ReturnType<typeof openFsBlobs>>, key: string)
   Buffer.from(await store.getBytes(key)).toString();
 
 describe('several processes on one directory', () => {
-  it('have exactly one winner per key, and all succeed with equal content', { timeout: 60_000 }, async () => {
+  it('have exactly one winner per key, and all succeed with equal content', async () => {
     const directory = join(base, 'contested');
     const count = 60;
     const run = promisify(execFile);
@@ -45,7 +45,7 @@ describe('several processes on one directory', () => {
     await store.close();
   });
 
-  it('leave whole objects or none when they are killed', { timeout: 60_000 }, async () => {
+  it('leave whole objects or none when they are killed', async () => {
     const directory = join(base, 'killed');
     for (let round = 0; round < 4; round += 1) {
       const child = spawn(process.execPath, [script, directory, `round ${round}`, '100000'], {

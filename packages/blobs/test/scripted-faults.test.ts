@@ -144,7 +144,6 @@ describe.each([
 ] as const)('a blob store %s that always lies', (_, harnessOf) => {
   it.each(rows.filter(([, kind]) => liars.has(kind)))(
     'is noticed by the suite: %s: %s',
-    { timeout: 60_000 },
     async (operation, kind) => {
       const { cases } = await verifyBlobs(harnessOf(operation, kind));
       const killers = cases.filter(({ outcome }) => outcome === 'failed').map(({ clause }) => clause);
@@ -154,7 +153,7 @@ describe.each([
 });
 
 describe('a blob store that always lies', () => {
-  it('is noticed for its lies: its twin that has none passes', { timeout: 120_000 }, async () => {
+  it('is noticed for its lies: its twin that has none passes', async () => {
     const { cases } = await verifyBlobs(lyingFsHarness('put', 'nothing'));
     expect(cases.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });

@@ -170,7 +170,7 @@ describe('a restore that is interrupted', { timeout: 600_000 }, () => {
 });
 
 describe('two commands at once', () => {
-  it('restore one root one after another, or one is told who has it', { timeout: 120_000 }, async () => {
+  it('restore one root one after another, or one is told who has it', async () => {
     const results = await Promise.all([holdfast(words()), holdfast(words()), holdfast(words())]);
     expect(sameAs(treeRows(root))).toBe('new');
     expect(results.filter(({ status }) => status === 0).length).toBeGreaterThan(0);

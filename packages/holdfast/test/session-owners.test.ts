@@ -94,7 +94,7 @@ it('one of many that want an exclusive root under several names gets it; the nex
   const late = await contend(at('alias'));
   expect(late.told).toMatchObject({ code: 'RIG_ROOT_BUSY', owner: { pid: next.told.pid } });
   expect(late.told.holderEpoch).toBeGreaterThan(epoch);
-}, 60_000);
+});
 
 it('two rigs of one process with two names of one root are two contenders', async () => {
   fs.symlinkSync(at('root'), at('alias'));
@@ -135,7 +135,7 @@ it('the socket of a killed owner is taken over by the next one', async () => {
     phase: 'idle',
   });
   await client.close();
-}, 60_000);
+});
 
 it('without a workspace the calls on it touch neither the disk nor the journal', async () => {
   await using local = await openLocal(at('home'), { runtimeDirectory: at('run') });

@@ -71,7 +71,7 @@ describe('damage of a small journal', () => {
     }
     expect(await outcomeOf(world)).toEqual(whole);
     expect(cases).toBeGreaterThan(15_000);
-  }, 60_000);
+  });
 
   it('a record of another session, or of another place, is found', async () => {
     const world = new World({ notes: false });

@@ -8,7 +8,7 @@ describe('the ledger suite kills wrong drivers', () => {
   let verdicts: Awaited<ReturnType<typeof runMutants>>;
   beforeAll(async () => {
     verdicts = await runMutants(ledgerContract, ledgerMutants);
-  }, 120_000);
+  });
 
   it('lets the right one pass', async () => {
     const report = await verifyLedger(memoryLedgerHarness());

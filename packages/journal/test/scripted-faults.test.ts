@@ -135,7 +135,6 @@ function lyingHarness(operation: LedgerFaultOperation, kind: BackendFault): Ledg
 describe('a ledger that always lies', () => {
   it.each(rows.filter(([, kind]) => liars.has(kind)))(
     'is noticed by the suite: %s: %s',
-    { timeout: 60_000 },
     async (operation, kind) => {
       const { cases } = await verifyLedger(lyingHarness(operation, kind));
       const killers = cases.filter(({ outcome }) => outcome === 'failed').map(({ clause }) => clause);

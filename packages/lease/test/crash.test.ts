@@ -103,7 +103,6 @@ function scenario(
 describe('grants and releases', () => {
   it.each(['dead', 'unknown'] as const)(
     'keep their epochs on every disk that one crash can leave, with holders that are %s',
-    { timeout: 180_000 },
     async (past) => {
       const report = await exploreCrashes(scenario(past));
       expect(report).toMatchObject({ truncated: false });
@@ -111,7 +110,7 @@ describe('grants and releases', () => {
     },
   );
 
-  it('keep their epochs when the next process crashes too', { timeout: 180_000 }, async () => {
+  it('keep their epochs when the next process crashes too', async () => {
     const report = await exploreCrashes(scenario('dead'), {
       crashes: 2,
       exhaustiveUpTo: 4,
@@ -123,7 +122,7 @@ describe('grants and releases', () => {
     expect(report.states[1]).toBeGreaterThan(500);
   });
 
-  it('keep their epochs whichever single change fails', { timeout: 180_000 }, async () => {
+  it('keep their epochs whichever single change fails', async () => {
     const faults = await exploreFaults({
       run: async (disk) => {
         generations += 1;
@@ -163,7 +162,7 @@ describe('the exploration', () => {
     ...['the bytes of epoch 1', 'the name of epoch 1', 'the bytes of epoch 2', 'the name of epoch 2'],
   ];
 
-  it('finds every single sync that is left out', { timeout: 180_000 }, async () => {
+  it('finds every single sync that is left out', async () => {
     const survivors: string[] = [];
     for (const [index, name] of syncs.entries()) {
       const mutation: Mutation = { kind: 'drop', operation: 'sync', nth: index + 1 };

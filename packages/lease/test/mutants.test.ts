@@ -43,7 +43,7 @@ describe('the suite', () => {
     const missed = verdicts.filter((verdict) => verdict.missed.length > 0);
     expect(missed, 'mutants that were not killed by the clause that is there for them').toEqual([]);
     expect(idleClauses(leaserSuite, verdicts), 'clauses that killed nothing').toEqual(justified);
-  }, 120_000);
+  });
 
   it('sees more through two views in turn', async () => {
     const mutant = mutants.find(({ name }) => name === 'keeps every view to itself');

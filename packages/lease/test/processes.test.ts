@@ -193,7 +193,7 @@ describe('two processes on one lease', () => {
       first.child.kill('SIGKILL');
       second.child.kill('SIGKILL');
     }
-  }, 60_000);
+  });
 
   it('do not overtake a stopped holder, which goes on as if nothing had happened', async () => {
     const directory = temporary.make();
@@ -217,7 +217,7 @@ describe('two processes on one lease', () => {
       first.child.kill('SIGKILL');
       second.child.kill('SIGKILL');
     }
-  }, 60_000);
+  });
 
   it('count a zombie as dead', async () => {
     const directory = temporary.make();
@@ -233,7 +233,7 @@ describe('two processes on one lease', () => {
       parent.kill('SIGKILL');
       waiter.child.kill('SIGKILL');
     }
-  }, 60_000);
+  });
 });
 
 describe('the history checker', () => {

@@ -132,7 +132,6 @@ describe.each([
 ] as const)('a leaser %s that always lies', (_, harnessOf) => {
   it.each(rows.filter(([, kind]) => liars.has(kind)))(
     'is noticed by the suite: %s: %s',
-    { timeout: 60_000 },
     async (operation, kind) => {
       const { cases } = await verifyLeaser(harnessOf(operation, kind), { clock: turnClock() });
       const killers = cases.filter(({ outcome }) => outcome === 'failed').map(({ clause }) => clause);
@@ -141,7 +140,7 @@ describe.each([
   );
 });
 
-it('a leaser on a disk that lies about nothing passes', { timeout: 120_000 }, async () => {
+it('a leaser on a disk that lies about nothing passes', async () => {
   const { cases } = await verifyLeaser(lyingFsHarness('acquire', 'nothing'));
   expect(cases.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
 });

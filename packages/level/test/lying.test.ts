@@ -72,19 +72,15 @@ const killersOf = async (harness: LedgerHarness): Promise<string[]> => {
 };
 
 describe('a twin of the database', () => {
-  it('that does not lie passes the suite', { timeout: 120_000 }, async () => {
+  it('that does not lie passes the suite', async () => {
     expect(await killersOf(twinHarness(() => new FaultScript<LedgerFaultOperation>([]), 'nothing'))).toEqual(
       [],
     );
   });
 
-  it.each(rows)(
-    'that always lies is noticed by the suite: %s: %s',
-    { timeout: 120_000 },
-    async (operation, kind) => {
-      const script = (): FaultScript<LedgerFaultOperation> =>
-        new FaultScript<LedgerFaultOperation>([{ operation, kind, times: 'always' }]);
-      expect(await killersOf(twinHarness(script, `${kind} of ${operation}`, impatient))).not.toEqual([]);
-    },
-  );
+  it.each(rows)('that always lies is noticed by the suite: %s: %s', async (operation, kind) => {
+    const script = (): FaultScript<LedgerFaultOperation> =>
+      new FaultScript<LedgerFaultOperation>([{ operation, kind, times: 'always' }]);
+    expect(await killersOf(twinHarness(script, `${kind} of ${operation}`, impatient))).not.toEqual([]);
+  });
 });

@@ -80,7 +80,7 @@ const specials: Readonly<Record<string, (path: string) => void | Promise<void>>>
 
 describe('what stood at a path and what the target has there', () => {
   for (const [label, strategy] of Object.entries(strategies)) {
-    it(`may be of any two kinds: ${label}`, { timeout: 120_000 }, async () => {
+    it(`may be of any two kinds: ${label}`, async () => {
       const b = bench();
       const pairs = Object.keys(makers).flatMap((from) =>
         Object.keys(makers).map((to) => ({ name: `${from} to ${to}`, from, to })),

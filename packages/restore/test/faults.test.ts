@@ -151,7 +151,7 @@ async function explore(
 for (const [label, strategy] of Object.entries(strategies)) {
   describe(`faults in ${label}`, () => {
     for (const errno of ['ENOSPC', 'EIO', 'EACCES', 'EMFILE']) {
-      it(`brings the old tree back after one ${errno} anywhere`, { timeout: 120_000 }, async () => {
+      it(`brings the old tree back after one ${errno} anywhere`, async () => {
         const { faults, kinds } = await explore(strategy, errno, {});
         expect(faults).toBeGreaterThan(200);
         expect(kinds).toContain('materialize-failed');
@@ -159,15 +159,13 @@ for (const [label, strategy] of Object.entries(strategies)) {
     }
 
     for (const errno of ['ENOSPC', 'EIO']) {
-      it(`stays recoverable when ${errno} does not go away`, { timeout: 120_000 }, async () => {
+      it(`stays recoverable when ${errno} does not go away`, async () => {
         const { kinds } = await explore(strategy, errno, { times: 'forever' });
         expect(kinds).toContain('rollback-failed');
       });
     }
 
-    it('believes no answer: every change may have happened before its error', {
-      timeout: 120_000,
-    }, async () => {
+    it('believes no answer: every change may have happened before its error', async () => {
       await explore(strategy, 'EIO', { when: 'after', operation: 'any-change' });
     });
   });

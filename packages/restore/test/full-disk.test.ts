@@ -72,9 +72,7 @@ function fill(leaving: number): void {
 function whenMounted(): void {
   const strategies: readonly RestoreStrategy[] = [reconcile({ prune: 'exact' }), swap({ fallback: false })];
   for (const strategy of strategies) {
-    it(`leaves ${strategy.name} old or new, and what is left over recovers when there is space`, {
-      timeout: 120_000,
-    }, async () => {
+    it(`leaves ${strategy.name} old or new, and what is left over recovers when there is space`, async () => {
       const kinds: string[] = [];
       for (const leaving of [0, 4096, 8192, 16_384, 65_536, 262_144, 1_048_576, 4_194_304]) {
         for (const name of readdirSync(mount))

@@ -23,7 +23,7 @@ async function unprivileged(scenario: string, prepare?: (base: string) => void):
   return JSON.parse(stdout);
 }
 
-describe('a user without privileges', { timeout: 60_000 }, () => {
+describe('a user without privileges', () => {
   it('restores inside read-only directories and leaves them read-only', async () => {
     expect(await unprivileged('read-only directories')).toEqual(['500', '555', '400', 'new', ['x']]);
   });

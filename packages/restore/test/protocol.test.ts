@@ -442,9 +442,7 @@ describe('cancellation', () => {
     ['reconcile', reconcile({ prune: 'exact' })],
     ['swap', swap({ fallback: false })],
   ] as const) {
-    it(`at any call of ${label} rejects with its own reason and the old tree, or comes too late`, {
-      timeout: 120_000,
-    }, async () => {
+    it(`at any call of ${label} rejects with its own reason and the old tree, or comes too late`, async () => {
       let late = 0;
       let cancelled = 0;
       for (let nth = 1; ; nth += 1) {

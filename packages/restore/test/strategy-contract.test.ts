@@ -54,7 +54,7 @@ describe('the suite', () => {
     expect(report.summary).toContain('restore-strategy/1');
   });
 
-  it('catches every broken strategy', { timeout: 120_000 }, async () => {
+  it('catches every broken strategy', async () => {
     const good = reconcile({ prune: 'exact' });
     const broken =
       (change: Partial<RestoreStrategy>): (() => StrategyHarness) =>

@@ -60,7 +60,7 @@ describe('the root', () => {
     makers[found]();
     const wrong = path.join(outside, found);
     const blobs = memoryBlobs();
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const failure = await store.snapshot(wrong).catch((error: unknown) => error);
       expect(NotDirectoryError.is(failure) && failure.found).toBe(found);
       await expect(store.scan(wrong)).rejects.toSatisfy((error) => NotDirectoryError.is(error));
@@ -71,7 +71,7 @@ describe('the root', () => {
   test('may lie behind symlinks and end in a slash', async () => {
     write('a');
     fs.symlinkSync(outside, path.join(outside, 'way'));
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       expect((await store.snapshot(`${path.join(outside, 'way', 'root')}/`)).ref).toBe(ref);
     });
@@ -132,7 +132,7 @@ describe('what is captured', () => {
     fs.chmodSync(path.join(root, 'tool'), 0o6755);
     fs.mkdirSync(path.join(root, 'tmp'));
     fs.chmodSync(path.join(root, 'tmp'), 0o1777);
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref, coverage } = await store.snapshot(root);
       expect(coverage.dropped).toEqual([
         { path: 'tmp', what: 'sticky' },
@@ -146,7 +146,7 @@ describe('what is captured', () => {
   test('ignore rules leave out, in order, case-sensitively, and are part of the ref', async () => {
     for (const name of ['keep.log', 'a.log', 'A.LOG', 'node_modules/x/y', 'src/b.log', 'src/公.ts'])
       write(name);
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const rules = ['*.log', '!keep.log', ...ignorePresets.dependencies];
       const { ref } = await store.snapshot(root, { ignore: rules });
       expect((await store.list(ref)).map((row) => row.path)).toEqual([
@@ -172,7 +172,7 @@ describe('what is captured', () => {
   test('reserved paths are left out and listed', async () => {
     write('a');
     write('.holdfast/stage/x');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref, coverage } = await store.snapshot(root, { reserved: ['.holdfast'] });
       expect(coverage.omitted).toEqual([{ path: '.holdfast', reason: 'reserved' }]);
       expect((await store.list(ref)).map((row) => row.path)).toEqual(['a']);
@@ -287,7 +287,7 @@ describe('limits', () => {
   test('files over the per-file limit are omitted; sparse size counts, and nothing is read', async () => {
     write('small', '1');
     fs.truncateSync((write('sparse', ''), path.join(root, 'sparse')), 2 ** 34);
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { coverage, stats } = await store.snapshot(root, { limits: { fileBytes: 2 ** 20 } });
       expect(coverage.omitted).toEqual([{ path: 'sparse', reason: 'limit' }]);
       expect(stats.bytesRead).toBe(1);
@@ -304,7 +304,7 @@ describe('limits', () => {
     await expect(WorkspaceStore.open(memoryBlobs(), { compression: 'lz4' as never })).rejects.toThrow(
       TypeError,
     );
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       await expect(store.snapshot('')).rejects.toThrow(TypeError);
       await expect(store.snapshot(root, { onUnreadable: 'maybe' as never })).rejects.toThrow(TypeError);
       await expect(store.snapshot(root, { limits: { bytes: Number.NaN } })).rejects.toThrow(RangeError);
@@ -429,7 +429,7 @@ describe('an unchanged step', () => {
 
   test('without a base the commit is repeated, without new archives', async () => {
     write('a');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const first = await store.snapshot(root);
       const again = await store.snapshot(root);
       expect(again.ref).toBe(first.ref);
@@ -440,7 +440,7 @@ describe('an unchanged step', () => {
 
   test('a change within the clock tick of the last reading is seen', async () => {
     write('f', 'one');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const first = await store.snapshot(root);
       const stat = fs.statSync(path.join(root, 'f'));
       fs.writeFileSync(path.join(root, 'f'), 'two');
@@ -470,7 +470,7 @@ describe('aborts', () => {
     for (let i = 0; i < 20; i += 1) write(`f${i}`);
     const reason = new Error('stop');
     const blobs = memoryBlobs();
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       await expect(store.snapshot(root, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
       const controller = new AbortController();
       const fileSystem = new MeddlingFileSystem('/f7', () => {

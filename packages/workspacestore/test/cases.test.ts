@@ -33,7 +33,7 @@ describe('trees that break real products', () => {
     fs.writeFileSync(at('file.txt'), 'v1');
     fs.mkdirSync(at('skills'));
     fs.writeFileSync(at('skills/S.md'), 'v1');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const first = await store.snapshot(root);
       fs.writeFileSync(at('file.txt'), 'v2');
       spawnSync('git', ['init', '-q', at('sub')]);
@@ -60,7 +60,7 @@ describe('trees that break real products', () => {
     fs.mkdirSync(at('mod'));
     fs.writeFileSync(at('mod/.git'), 'gitdir: ../.meta/mod\n');
     fs.mkdirSync(at('.meta/mod'), { recursive: true });
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       const dest = path.join(top, 'dest');
       await store.materialize(ref, dest);
@@ -97,7 +97,7 @@ describe('trees that break real products', () => {
     const deep = Array(11).fill('d'.repeat(99)).join('/');
     fs.mkdirSync(at(deep), { recursive: true });
     fs.writeFileSync(at(deep, 'f'), 'x');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       await store.materialize(ref, path.join(top, 'dest'));
       expect(walk(path.join(top, 'dest'))).toEqual(walk(root));
@@ -113,7 +113,7 @@ describe('trees that break real products', () => {
     fs.writeFileSync(at('small.txt'), '1');
     fs.writeFileSync(at('big.bin'), '');
     fs.truncateSync(at('big.bin'), 3 * 2 ** 20);
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const limits = { fileBytes: 2 ** 20 };
       const { ref, coverage } = await store.snapshot(root, { limits });
       expect(coverage.omitted).toEqual([{ path: 'big.bin', reason: 'limit' }]);
@@ -161,7 +161,7 @@ describe('materialize', () => {
     const dest = path.join(top, 'dest');
     fs.mkdirSync(dest);
     fs.writeFileSync(path.join(dest, 'other'), 'o');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       const failure = await store.materialize(ref, dest).catch((error: unknown) => error);
       expect(DestNotEmptyError.is(failure) && failure.differences).toEqual(['a', 'other']);
@@ -173,7 +173,7 @@ describe('materialize', () => {
   test('refuses files, links and missing parents as destinations', async () => {
     fs.writeFileSync(at('a'), 'a');
     fs.symlinkSync('root', path.join(top, 'link'));
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       for (const dest of [at('a'), path.join(top, 'link'), path.join(top, 'no/such')]) {
         await expect(store.materialize(ref, dest)).rejects.toSatisfy((error) => NotDirectoryError.is(error));
@@ -206,7 +206,7 @@ describe('materialize', () => {
         expect(MaterializeError.is(failure) && failure.ref).toBe(ref);
       });
       const reason = new Error('enough');
-      await withStore(blobs, {}, async (store) => {
+      await withStore(blobs, async (store) => {
         const dying = store.materialize(ref, path.join(top, dest), { signal: AbortSignal.abort(reason) });
         await expect(dying).rejects.toBe(reason);
       });
@@ -244,7 +244,7 @@ describe('materialize', () => {
 describe('refs', () => {
   test('are found by a unique prefix of eight digits', async () => {
     fs.writeFileSync(at('a'), 'a');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       for (const text of [ref, ref.slice(10, 18), ref.slice(0, 20), ref.slice(10)])
         expect(await store.resolve(text)).toBe(ref);
@@ -259,7 +259,7 @@ describe('refs', () => {
     for (const end of ['1', '2']) {
       await blobs.put(`snapshots/${'a'.repeat(63)}${end}/${'0'.repeat(32)}-0000000001`, Buffer.from('x'));
     }
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       await expect(store.resolve('a'.repeat(10))).rejects.toMatchObject({ code: 'WORKSPACE_AMBIGUOUS_REF' });
     });
   });
@@ -271,7 +271,7 @@ describe('refs', () => {
     const sealed = `${body}sha256 ${createHash('sha256').update(body).digest('hex')}\n`;
     const ref = `v1:sha256:${'b'.repeat(64)}`;
     await blobs.put(`snapshots/${'b'.repeat(64)}/${'0'.repeat(32)}-0000000001`, Buffer.from(sealed));
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       await expect(store.openTree(ref as never)).rejects.toMatchObject({
         code: 'WORKSPACE_UNSUPPORTED_FORMAT',
       });

@@ -231,7 +231,6 @@ describe('collection beside writers and other collections', () => {
       }
       throw new Error(`no seed out of 100 noticed that ${name}`);
     },
-    120_000,
   );
 
   test.each([

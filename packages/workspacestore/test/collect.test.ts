@@ -38,7 +38,7 @@ describe('collect', () => {
   test('deletes what no ref needs, keeps the rest, and tells so', async () => {
     const one = await step('one');
     const two = await step('two');
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const before = await contents(blobs);
       const dry = await store.collect({ live: () => [two.ref], dryRun: true });
       expect([dry.dryRun, dry.deleted.records, dry.deleted.archives]).toEqual([true, 1, 1]);
@@ -55,14 +55,14 @@ describe('collect', () => {
 
   test('keeps a commit whose event is not known to be durable, whatever its age', async () => {
     const held = await step('held', { release: false });
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       await store.collect({ live: () => [] });
       expect((await store.openTree(held.ref)).entries).toHaveLength(1);
       const { records } = await store.explain(held.ref);
       expect(records).toEqual([{ hold: held.hold, held: true, archives: 1 }]);
     });
     // A store that continues may release it.
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       store.release(held.hold);
       fs.writeFileSync(path.join(root, 'file'), 'next');
       const next = await store.snapshot(root);
@@ -76,7 +76,7 @@ describe('collect', () => {
   test('gives up what a fenced session, or a forgotten writer, never published', async () => {
     const lost = await step('lost', { release: false, session: { id: 's', epoch: 3 } });
     const other = await step('other', { release: false, session: { id: 't', epoch: 1 } });
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const report = await store.collect({
         live: () => [],
         isFenced: ({ id, epoch }) => id === 's' && epoch < 4,
@@ -93,7 +93,7 @@ describe('collect', () => {
   });
 
   test('a writer that was retired registers again and loses nothing', async () => {
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       fs.writeFileSync(path.join(root, 'file'), 'one');
       const one = await store.snapshot(root);
       store.release(one.hold);
@@ -116,7 +116,7 @@ describe('collect', () => {
   test('an archive that is gone makes its snapshots collected, not damaged', async () => {
     const { ref } = await step('one');
     for (const key of await keysOf('archives/')) await blobs.delete(key);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const failure = await store.openTree(ref).catch((error: unknown) => error);
       expect(CollectedError.is(failure) && failure.ref).toBe(ref);
     });
@@ -125,7 +125,7 @@ describe('collect', () => {
   test('leaves alone what is younger than the grace period, and what others put', async () => {
     await step('one');
     await blobs.put('somebody/else', Buffer.from('x'));
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const report = await store.collect({ live: () => [], graceMs: 60_000 });
       expect(report.deleted).toEqual({ records: 0, archives: 0, forwards: 0, bytes: 0 });
       await store.collect({ live: () => [] });
@@ -135,7 +135,7 @@ describe('collect', () => {
 
   test('trims logs of writers that are done', async () => {
     for (const content of ['one', 'two', 'three']) await step(content);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const report = await store.collect({ live: () => [] });
       expect(report.slots).toBe(9);
     });
@@ -153,7 +153,7 @@ describe('collect', () => {
           },
         }),
     ]);
-    await withStore(eventual, {}, async (store) => {
+    await withStore(eventual, async (store) => {
       await expect(store.collect({ live: () => [] })).rejects.toSatisfy((error) => CollectError.is(error));
     });
   });
@@ -168,7 +168,7 @@ describe('collect', () => {
       if (calls % 2 === 0) throw new CollectError('test', 'no journal');
       yield await Promise.resolve(ref);
     };
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       await expect(store.collect({ live: failing })).rejects.toSatisfy((error) => CollectError.is(error));
       const after = (await keysOf('')).filter((key) => !/^(writers|gc)\//.test(key));
       expect(after).toEqual(before);
@@ -208,7 +208,7 @@ describe('collect', () => {
         () => 'done',
         () => 'killed',
       );
-      await withStore(blobs, {}, async (store) => {
+      await withStore(blobs, async (store) => {
         await store.collect({ live: () => [ref] });
         expect((await store.verify(ref, { deep: true })).problems).toEqual([]);
         expect(await keysOf('snapshots/')).toHaveLength(1);

@@ -36,7 +36,7 @@ beforeAll(async () => {
   fs.writeFileSync(path.join(root, 'd/b'), 'content of b\n'.repeat(40), { mode: 0o755 });
   fs.symlinkSync('d/b', path.join(root, 'link'));
   const blobs = memoryBlobs();
-  await withStore(blobs, {}, async (store) => {
+  await withStore(blobs, async (store) => {
     const first = (await store.snapshot(root)).ref;
     fs.writeFileSync(path.join(root, 'c'), 'added');
     const second = (await store.snapshot(root, { base: first })).ref;

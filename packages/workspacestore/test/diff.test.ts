@@ -35,7 +35,7 @@ describe('diff', () => {
     fs.mkdirSync(at('dir'));
     fs.writeFileSync(at('dir/inner'), 'x');
     fs.symlinkSync('a', at('link'));
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const first = await store.snapshot(root);
       fs.writeFileSync(at('edited'), 'other');
       fs.rmSync(at('gone'));
@@ -82,7 +82,7 @@ describe('diff', () => {
     fs.writeFileSync(at('big'), Buffer.alloc(5000));
     fs.mkdirSync(at('build'));
     fs.writeFileSync(at('build/out'), 'o');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const all = await store.snapshot(root);
       const part = await store.snapshot(root, { limits: { fileBytes: 100 }, ignore: ['build/'] });
       const { changes, uncovered } = await store.diff(all.ref, part.ref);
@@ -101,7 +101,7 @@ describe('diff', () => {
           const before = canonicalOrder(generateTree(one, { nodes: 25 }));
           // The second tree shares names and content with the first one.
           const after = canonicalOrder(mix(before, generateTree(two, { nodes: 10 }), two));
-          await withStore(memoryBlobs(), {}, async (store) => {
+          await withStore(memoryBlobs(), async (store) => {
             const refs = [];
             for (const [name, nodes] of [
               ['before', before],
@@ -122,7 +122,7 @@ describe('diff', () => {
       ),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 });
 
 /** Keeps most of a tree, drops some of it, and adds what fits of another one. */

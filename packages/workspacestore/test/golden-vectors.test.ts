@@ -88,7 +88,7 @@ describe('archives', () => {
     await blobs.put(`archives/${name.slice(0, 2)}/${name}`, Buffer.from(bytes, 'hex'));
     const record = commit(ref, { name, size, tail });
     await blobs.put(`snapshots/${ref.slice(10)}/${'0'.repeat(32)}-0000000001`, record);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const rows = await store.list(parseRef(ref));
       expect(rows).toEqual([{ path: 'hello.txt', kind: 'file', mode: 0o644, size: 6 }]);
       const parts: Uint8Array[] = [];
@@ -128,7 +128,7 @@ describe('without our software', () => {
       canonicalOrder(generateTree(5, { nodes: 60, largestFile: 6 * 2 ** 20 })),
     );
     const blobs = await openFsBlobs(path.join(top, 'blobs'));
-    const ref = await withStore(blobs, {}, async (store) => {
+    const ref = await withStore(blobs, async (store) => {
       const first = await store.snapshot(root);
       fs.writeFileSync(path.join(root, 'later'), 'x');
       return (await store.snapshot(root, { base: first.ref })).ref;

@@ -35,7 +35,7 @@ let prepared: Prepared;
 
 beforeAll(async () => {
   prepared = await prepare();
-}, 120_000);
+});
 
 afterEach(() => {
   for (const place of places.splice(0)) if (place !== prepared.place) remove(place);

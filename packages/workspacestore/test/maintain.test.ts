@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 const archivesOf = async (ref: Ref): Promise<number> =>
-  await withStore(blobs, {}, async (store) =>
+  await withStore(blobs, async (store) =>
     Math.min(...(await store.explain(ref)).records.map((row) => row.archives)),
   );
 const names = async (prefix: string): Promise<string[]> =>
@@ -34,7 +34,7 @@ describe('merging', () => {
   test('keeps closures small; old snapshots are found through forwards, also after a collection', async () => {
     const refs: Ref[] = [];
     const trees: string[][] = [];
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       for (let step = 0; step < 40; step += 1) {
         fs.writeFileSync(path.join(root, `f${step % 30}`), `step ${step}`);
         const base = refs.at(-1);
@@ -49,12 +49,12 @@ describe('merging', () => {
       expect((await store.verify('all', { deep: true })).problems).toEqual([]);
     });
     const kept = [0, 7, 20, 39].map((step) => refs[step] as Ref);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const report = await store.collect({ live: () => kept });
       expect(report.deleted.archives).toBeGreaterThan(30);
       expect((await store.verify('all', { deep: true })).problems).toEqual([]);
     });
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       for (const step of [0, 7, 20, 39]) {
         const dest = `${root}-${step}`;
         await store.materialize(refs[step] as Ref, dest, { sync: false });
@@ -62,7 +62,7 @@ describe('merging', () => {
       }
     });
     // Another process that knows only the old archives goes on from where they went.
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       fs.writeFileSync(path.join(root, 'f1'), 'later');
       const { ref, stats } = await store.snapshot(root, { base: refs[39] as Ref });
       expect(stats.bytesStored).toBeLessThan(8000);
@@ -71,7 +71,7 @@ describe('merging', () => {
   });
 
   test('happens by itself when nobody maintains, and the bound holds', async () => {
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       let base: Ref | undefined;
       for (let step = 0; step < 90; step += 1) {
         fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
@@ -84,7 +84,7 @@ describe('merging', () => {
 
   test('that dies at any step loses nothing', async () => {
     const refs: Ref[] = [];
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       for (let step = 0; step < 9; step += 1) {
         fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
         const { ref, hold } = await store.snapshot(root);
@@ -156,7 +156,7 @@ describe('maintaining', () => {
   });
 
   test('does no more than it may, and nothing beside a collection of the same store', async () => {
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const refs: Ref[] = [];
       for (let step = 0; step < 20; step += 1) {
         fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
@@ -207,12 +207,12 @@ describe('maintaining', () => {
   });
 
   test('passes over a root whose archives were collected meanwhile', async () => {
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       for (let step = 0; step < 9; step += 1) {
         fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
         store.release((await store.snapshot(root)).hold);
       }
-      await withStore(blobs, {}, async (other) => {
+      await withStore(blobs, async (other) => {
         for (const key of (await contents(blobs)).keys())
           if (key.endsWith('/0000000000')) await other.forgetWriter(key.slice(8, 40));
         expect((await other.collect({ live: () => [] })).deleted.archives).toBe(9);
@@ -263,7 +263,7 @@ describe('500 checkpoints of ten files each', () => {
     expect(written.merged).toBeLessThanOrEqual(4 * (written.archives - written.merged));
     expect(written.merged).toBeGreaterThan(0);
     const reads = { gets: 0 };
-    await withStore(layerBlobs(blobs, [countReads(reads)], { keepOpen: true }), {}, async (store) => {
+    await withStore(layerBlobs(blobs, [countReads(reads)], { keepOpen: true }), async (store) => {
       await store.materialize(last as Ref, `${root}-fresh`, { sync: false });
       expect(walk(`${root}-fresh`)).toEqual(expected);
     });
@@ -305,7 +305,7 @@ describe('rebasing', () => {
       for (let i = 0; i < bytes.length; i += 4) bytes.writeUInt32LE(Math.imul(i + seed, 2654435761) >>> 0, i);
       return bytes;
     };
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       let base: Ref | undefined;
       for (let step = 0; step < 6; step += 1) {
         fs.writeFileSync(path.join(root, 'large'), noise(step * 1000));

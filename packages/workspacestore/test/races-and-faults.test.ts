@@ -41,7 +41,7 @@ async function refsOf(blobs: Blobs): Promise<Ref[]> {
 
 /** Every ref that anybody can find is whole. */
 async function allWhole(blobs: Blobs): Promise<void> {
-  await withStore(blobs, {}, async (store) => {
+  await withStore(blobs, async (store) => {
     for (const ref of await refsOf(blobs))
       expect((await store.verify(ref, { deep: true })).problems).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe('a root that is deleted while it is captured', () => {
     }
     const blobs = memoryBlobs();
     let deleted = false;
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const snapshot = store.snapshot(root, {
         onProgress: ({ entries }) => {
           if (deleted || entries === 0) return;
@@ -93,7 +93,7 @@ describe('a tree that an attacker changes', () => {
     ]);
     try {
       await new Promise((resolve) => swapper.stdout.once('data', resolve));
-      await withStore(memoryBlobs(), {}, async (store) => {
+      await withStore(memoryBlobs(), async (store) => {
         let seen = 0;
         for (let round = 0; round < 60; round += 1) {
           const { ref } = await store.snapshot(root);
@@ -111,7 +111,7 @@ describe('a tree that an attacker changes', () => {
       swapper.kill('SIGKILL');
       await new Promise((resolve) => swapper.once('close', resolve));
     }
-  }, 60_000);
+  });
 
   test('a file whose bytes are a tree is a file', async () => {
     fs.writeFileSync(path.join(root, 'a'), 'a');
@@ -124,7 +124,7 @@ describe('a tree that an attacker changes', () => {
       Buffer.from('/etc/passwd'),
     ]);
     fs.writeFileSync(path.join(root, 'fake'), treeObject);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const { ref } = await store.snapshot(root);
       expect((await store.list(ref)).map((row) => row.path)).toEqual(['a', 'fake']);
       await expect(store.list(ref, 'fake/evil')).rejects.toMatchObject({ code: 'WORKSPACE_ENTRY_NOT_FOUND' });
@@ -137,7 +137,7 @@ describe('a tree that an attacker changes', () => {
       deep = path.join(deep, 'd');
       fs.mkdirSync(deep);
     }
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const failure = await store.snapshot(root).catch((error: unknown) => error);
       expect(ArchiveLimitError.is(failure) && [failure.limit, failure.observed]).toEqual(['depth', 257]);
     });
@@ -195,7 +195,7 @@ describe('snapshots at the same time', () => {
     await allWhole(blobs);
     const found = await refsOf(blobs);
     for (const ref of told) expect(found).toContain(ref);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const writers = new Set((await contents(blobs)).keys());
       for (const key of writers) if (key.endsWith('/0000000000')) await store.forgetWriter(key.slice(8, 40));
       const last = told.at(-1) as Ref;
@@ -207,7 +207,7 @@ describe('snapshots at the same time', () => {
       expect((await store.verify('all', { deep: true })).problems).toEqual([]);
     });
     await blobs.close();
-  }, 60_000);
+  });
 });
 
 describe('a backend that fails', () => {
@@ -269,7 +269,7 @@ describe('a backend that fails', () => {
     await blobs.delete(second as string);
     await blobs.put(first as string, two);
     await blobs.put(second as string, one);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       for (const ref of refs)
         await expect(store.openTree(ref)).rejects.toSatisfy((error) => IntegrityError.is(error));
       expect((await store.verify('all', { deep: true })).problems.length).toBeGreaterThanOrEqual(4);
@@ -297,4 +297,4 @@ test('memory does not grow with the size of a file', () => {
   });
   expect(stderr).toBe('');
   expect(Number(stdout)).toBeLessThan(160);
-}, 60_000);
+});

@@ -121,7 +121,7 @@ describe('snapshot, materialize, snapshot', () => {
     for (let i = 0; i < big.length; i += 4) big.writeUInt32LE(Math.imul(i, 2654435761) >>> 0, i);
     fs.writeFileSync(path.join(root, 'big-1'), big);
     fs.writeFileSync(path.join(root, 'big-2'), big);
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const first = await store.snapshot(root);
       const copy = `${root}-copy`;
       await store.materialize(first.ref, copy, { sync: false });
@@ -145,7 +145,7 @@ describe('snapshot, materialize, snapshot', () => {
     fs.writeFileSync(path.join(root, 'a/b/x'), 'x');
     fs.writeFileSync(path.join(root, 'a/y'), 'y');
     fs.writeFileSync(path.join(root, 'z'), 'z');
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       const dest = `${root}-part`;
       const { stats } = await store.materialize(ref, dest, { paths: ['a/b', 'z'] });
@@ -159,7 +159,7 @@ describe('snapshot, materialize, snapshot', () => {
     const root = freshRoot();
     fs.writeFileSync(path.join(root, 'a'), 'a');
     fs.chmodSync(root, 0o750);
-    await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(memoryBlobs(), async (store) => {
       const { ref } = await store.snapshot(root);
       fs.mkdirSync(`${root}-empty`);
       for (const dest of [`${root}-missing`, `${root}-empty`]) {

@@ -95,7 +95,7 @@ describe('a saved stat index', () => {
     for await (const { key } of blobs.list('archives/')) await blobs.delete(key);
     const second = await snapshot(blobs);
     expect(second.ref).toBe(first.ref);
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       expect((await store.openTree(second.ref)).entries).toHaveLength(25);
       await store.materialize(second.ref, `${root}-copy`);
     });

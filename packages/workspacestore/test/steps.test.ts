@@ -76,4 +76,4 @@ test('what is learned step by step is what a store that knows nothing sees', asy
       expect((await store.openTree(ref)).treeKey).toBe(alone.treeKey);
     }
   });
-}, 120_000);
+});

@@ -332,7 +332,7 @@ describe('what programs write', () => {
     for (const writer of writers.filter(({ name }) => name.startsWith('bsdtar'))) {
       const archive = path.join(top, 'x.tar');
       await writer.write(root, archive);
-      outcomes[writer.name] = await withStore(memoryBlobs(), {}, async (store) => {
+      outcomes[writer.name] = await withStore(memoryBlobs(), async (store) => {
         const outcome = await imported(store, archive, path.join(top, 'ours'));
         remove(path.join(top, 'ours'));
         return outcome;

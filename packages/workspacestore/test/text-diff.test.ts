@@ -28,7 +28,7 @@ async function changesOf(
   after: () => void,
   options: DiffOptions = { text: true },
 ): Promise<readonly TreeChange[]> {
-  return await withStore(blobs, {}, async (store) => {
+  return await withStore(blobs, async (store) => {
     before();
     const first = await store.snapshot(root);
     after();
@@ -210,7 +210,7 @@ describe('changed lines', () => {
     );
     fs.writeFileSync(at('f'), 'one\n');
     const { ref } = await withStore(blobs, {}, (store) => store.snapshot(root));
-    await withStore(spying, {}, async (store) => {
+    await withStore(spying, async (store) => {
       const { changes } = await store.diffLive(root, ref, { text: true });
       expect(changes.map(({ text }) => text)).toEqual([{ kind: 'raced' }]);
     });
@@ -221,7 +221,7 @@ describe('changed lines', () => {
     fs.writeFileSync(at('d/f'), 'inside\n');
     fs.mkdirSync(`${root}-outside`);
     fs.writeFileSync(path.join(`${root}-outside`, 'f'), 'SECRET\n');
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const { ref } = await store.snapshot(root);
       fs.rmSync(at('d'), { recursive: true });
       fs.symlinkSync(`${root}-outside`, at('d'));
@@ -235,7 +235,7 @@ describe('changed lines', () => {
   });
 
   test('are refused with numbers that are none', async () => {
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const { ref } = await store.snapshot(root);
       for (const text of [{ contextLines: -1 }, { maxFileBytes: 0.5 }, { maxTotalBytes: Number.NaN }]) {
         await expect(store.diff(ref, ref, { text })).rejects.toThrow(RangeError);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   fs.writeFileSync(path.join(root, 'a'), 'content of a');
   fs.writeFileSync(path.join(root, 'd/b'), 'content of b\n'.repeat(40));
   const blobs = memoryBlobs();
-  await withStore(blobs, {}, async (store) => {
+  await withStore(blobs, async (store) => {
     first = (await store.snapshot(root)).ref;
     fs.writeFileSync(path.join(root, 'c'), 'added');
     second = (await store.snapshot(root, { base: first })).ref;
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 
 async function deep(all: ReadonlyMap<string, Uint8Array>): Promise<readonly string[]> {
-  return await withStore(await blobsOf(all), {}, async (store) => {
+  return await withStore(await blobsOf(all), async (store) => {
     const { problems } = await store.verify('all', { deep: true });
     for (const { code } of problems) expect(code).toMatch(/^(WORKSPACE|BLOBS)_/);
     return problems.map(({ key, ref }) => key ?? ref ?? '');
@@ -45,7 +45,7 @@ async function deep(all: ReadonlyMap<string, Uint8Array>): Promise<readonly stri
 
 describe('verify', () => {
   test('finds nothing wrong with a good store, shallow or deep, of one ref or all', async () => {
-    await withStore(await blobsOf(stored), {}, async (store) => {
+    await withStore(await blobsOf(stored), async (store) => {
       for (const subject of [first, second, 'all'] as const) {
         for (const option of [false, true]) {
           const report = await store.verify(subject, { deep: option });
@@ -64,7 +64,7 @@ describe('verify', () => {
       rest.delete(lost);
       const found = await deep(rest);
       expect(found).toContain(second);
-      await withStore(await blobsOf(rest), {}, async (store) => {
+      await withStore(await blobsOf(rest), async (store) => {
         await expect(store.openTree(second)).rejects.toSatisfy((error) => CollectedError.is(error));
       });
     }
@@ -96,7 +96,7 @@ describe('reading a damaged store', () => {
     const bytes = (stored.get(newer) as Uint8Array).slice();
     bytes.fill(0xff, 1024 + 512, 1024 + 512 + 8);
     bad.set(newer, bytes);
-    await withStore(await blobsOf(bad), {}, async (store) => {
+    await withStore(await blobsOf(bad), async (store) => {
       const failure = await store.materialize(second, `${root}-bad`).catch((error: unknown) => error);
       expect(MaterializeError.is(failure) && [failure.ref, failure.dest]).toEqual([second, `${root}-bad`]);
       expect(findCause(failure, IntegrityError)?.path).toBe('c');
@@ -117,13 +117,13 @@ describe('reading a damaged store', () => {
     expect(again.ref).toBe(ref);
     const all = await contents(blobs);
     all.set(`snapshots/${ref.slice(10)}/${hold}`, Buffer.from('nonsense'));
-    await withStore(await blobsOf(all), {}, async (store) => {
+    await withStore(await blobsOf(all), async (store) => {
       expect((await store.openTree(ref)).entries).toHaveLength(4);
     });
   });
 
   test('an unknown ref is not found, which is not damage', async () => {
-    await withStore(await blobsOf(stored), {}, async (store) => {
+    await withStore(await blobsOf(stored), async (store) => {
       const unknown = `v1:sha256:${'0'.repeat(64)}` as Ref;
       await expect(store.openTree(unknown)).rejects.toSatisfy((error) => RefNotFoundError.is(error));
       expect(await store.has(unknown)).toBe(false);
@@ -138,7 +138,7 @@ describe('reading a damaged store', () => {
 describe('copy', () => {
   test('carries a snapshot to another store under the same ref, without what that one has', async () => {
     const target = memoryBlobs();
-    await withStore(await blobsOf(stored), {}, async (source) => {
+    await withStore(await blobsOf(stored), async (source) => {
       await withStore(target, { compression: 'brotli' }, async (store) => {
         const one = await source.copy(first, store);
         expect(one.ref).toBe(first);
@@ -159,8 +159,8 @@ describe('copy', () => {
     const bytes = (bad.get(archive) as Uint8Array).slice();
     bytes.fill(0, 1536, 1536 + 20);
     bad.set(archive, bytes);
-    await withStore(await blobsOf(bad), {}, async (source) => {
-      await withStore(memoryBlobs(), {}, async (store) => {
+    await withStore(await blobsOf(bad), async (source) => {
+      await withStore(memoryBlobs(), async (store) => {
         await expect(source.copy(second, store)).rejects.toSatisfy((error) => IntegrityError.is(error));
         expect(await store.has(second)).toBe(false);
       });

@@ -27,7 +27,7 @@ let blobs: Blobs;
 let ref: Awaited<ReturnType<typeof snapshot>>;
 
 async function snapshot() {
-  return await withStore(blobs, {}, async (store) => (await store.snapshot(root)).ref);
+  return await withStore(blobs, async (store) => (await store.snapshot(root)).ref);
 }
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ beforeAll(async () => {
 describe('a tree that other threads write', () => {
   test.each([{ sync: true }, { sync: false }])('is the tree, synced: $sync', async (options) => {
     const copy = path.join(temporaryDirectory(), 'copy');
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const { stats } = await store.materialize(ref, copy, options);
       expect(walk(copy)).toEqual(walk(root));
       expect(stats).toMatchObject({ files: files + 2, bytesWritten: files * bytesOfFile + 9 * 2 ** 20 });
@@ -92,7 +92,7 @@ describe('a tree that other threads write', () => {
     }
     expect(broken).not.toEqual(sound);
     const place = temporaryDirectory();
-    await withStore(await blobsOf(broken), {}, async (store) => {
+    await withStore(await blobsOf(broken), async (store) => {
       const failure = await store.materialize(ref, path.join(place, 'copy')).catch((error: unknown) => error);
       expect(findCause(failure, IntegrityError)).toBeDefined();
     });
@@ -103,7 +103,7 @@ describe('a tree that other threads write', () => {
     const place = temporaryDirectory();
     const reason = new Error('enough');
     const controller = new AbortController();
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const running = store.materialize(ref, path.join(place, 'copy'), {
         signal: controller.signal,
         onProgress: () => {
@@ -123,7 +123,7 @@ describe('a tree that other threads write', () => {
         execFileSync('mount', ['-o', `remount,size=${size}`, disk.path], { stdio: 'pipe' });
       };
       const copy = path.join(disk.path, 'copy');
-      await withStore(blobs, {}, async (store) => {
+      await withStore(blobs, async (store) => {
         resize('5m');
         const failure = await store.materialize(ref, copy).catch((error: unknown) => error);
         expect(MaterializeError.is(failure)).toBe(true);

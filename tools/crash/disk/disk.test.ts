@@ -26,9 +26,7 @@ async function campaign(environment: Record<string, string>, ...args: string[]) 
 }
 
 describe('a session in a level database', () => {
-  it('has lost nothing acknowledged when its process is killed in the middle of appends', {
-    timeout: 120_000,
-  }, async () => {
+  it('has lost nothing acknowledged when its process is killed in the middle of appends', async () => {
     const program = path.join(repositoryRoot, 'tools/crash/disk/level-step.mjs');
     for (const acks of [1, 7, 23]) {
       const place = path.join(scratch, `level-${acks}`);

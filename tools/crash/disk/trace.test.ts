@@ -50,7 +50,7 @@ function withoutRepeatedShards(lines: readonly string[]): string[] {
 }
 
 describe('what the model is told, what the adapter is told and what the kernel is told', () => {
-  it.each(subjects.map(({ name }) => name))('are the same: %s', { timeout: 120_000 }, async (name) => {
+  it.each(subjects.map(({ name }) => name))('are the same: %s', async (name) => {
     const directory = path.join(scratch, name.replaceAll(' ', '-'));
     mkdirSync(directory);
     const facts = `${directory}.facts`;

@@ -126,7 +126,7 @@ describe('transactions of others', () => {
 
   test('time is read when the row is free, not when the statement began', async () => {
     const schema = await world.schema();
-    const ttl = 500;
+    const ttl = 2_000;
     await using storage = await openPostgres(world.pool, { schema, ttlMilliseconds: ttl });
     await (await storage.leaser.acquire('name')).release();
     const other = world.listener();

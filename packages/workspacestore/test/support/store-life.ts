@@ -134,7 +134,7 @@ export async function expectWhole(place: string, testimony: Testimony, where: st
       const hex = /^snapshots\/([0-9a-f]{64})\//.exec(key)?.[1];
       if (hex !== undefined) found.add(`v1:sha256:${hex}` as Ref);
     }
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       for (const ref of new Set([...needed, ...found])) {
         const { problems } = await store.verify(ref, { deep: true });
         expect(problems, `${where}: ${needed.has(ref) ? 'needed' : 'found'} ${ref}`).toEqual([]);
@@ -163,7 +163,7 @@ export async function expectNothingLeft(place: string, where: string, mistake?: 
   const onDisk = await openFsBlobs(path.join(place, 'blobs'));
   const blobs = layerBlobs(onDisk, mistake === undefined ? [] : [mistakes[mistake]]);
   try {
-    await withStore(blobs, {}, async (store) => {
+    await withStore(blobs, async (store) => {
       const writers = new Set<string>();
       for await (const { key } of blobs.list('writers/')) writers.add(key.slice(8, 40));
       for (const writer of writers) await store.forgetWriter(writer);
