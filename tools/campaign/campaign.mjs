@@ -158,10 +158,11 @@ async function longRound(campaign, state, tally, deadline) {
 /** @param {State} state */
 async function report(state) {
   const ended = new Date().toISOString();
-  const options = process.argv
-    .slice(2)
-    .filter((argument) => !argument.startsWith('--state'))
-    .join(' ');
+  // What repeats it; where the state and the report are is a matter of this machine.
+  const options = [
+    `--minutes ${values.minutes} --lanes ${values.lanes} --seed ${seed}`,
+    ...values.only.map((name) => `--only ${name}`),
+  ].join(' ');
   const machine = await describeMachine(repositoryRoot);
   mkdirSync(values.report, { recursive: true });
   const file = path.join(values.report, `${ended.slice(0, 10)}-campaign.md`);
