@@ -217,7 +217,8 @@ export class SessionStore implements AsyncDisposable {
 
   /**
    * Deletes a session's journal, notes and large bodies; deleting an absent one succeeds.
-   * @throws LeaseHeldError while an owner lives.
+   * @throws LeaseHeldError while an owner lives; LeaseLostError when somebody took the session over meanwhile: what is
+   * left is his.
    */
   async delete(id: string, options: DeleteSessionOptions = {}): Promise<void> {
     const { also, signal } = options;
@@ -226,12 +227,20 @@ export class SessionStore implements AsyncDisposable {
     if (also === undefined && !(await this.#ledgers.exists(id, { signal }))) return;
     const lease = await this.#leaser.acquire(sessionLeaseName(id), { signal });
     try {
-      await afterReaders(this.#clock, signal, () => this.#ledgers.delete(id, { signal }));
+      // Whoever took the lease over meanwhile has a session of this id.
+      const ours = async (): Promise<void> => await lease.check({ signal });
+      await afterReaders(this.#clock, signal, async () => {
+        await ours();
+        await this.#ledgers.delete(id, { signal });
+      });
       const keys: string[] = [];
       for await (const { key } of this.#blobs.list(bodyPrefix(id))) keys.push(key);
-      for (const key of keys) await this.#blobs.delete(key);
+      for (const key of keys) {
+        await ours();
+        await this.#blobs.delete(key);
+      }
       if (also === undefined) return;
-      await lease.check({ signal });
+      await ours();
       await also();
     } finally {
       await lease.release();

@@ -1,5 +1,12 @@
 import { findCause, yieldToEventLoop } from '@holdfast/base';
-import { JournalEpochError, JournalFencedError, SessionStore, sessionLeaseName } from '@holdfast/journal';
+import {
+  JournalEpochError,
+  JournalFencedError,
+  type SessionJournal,
+  type SessionLedgers,
+  SessionStore,
+  sessionLeaseName,
+} from '@holdfast/journal';
 import { LeaseHeldError, LeaseLostError, Leaser } from '@holdfast/lease';
 import { describe, expect, it } from 'vitest';
 
@@ -129,6 +136,36 @@ describe('fencing', () => {
     expect([error.epoch, error.fencedBy]).toEqual([2, 3]);
     expect(findCause(error, LeaseLostError)).toBeDefined();
     await (await other.open(id)).close();
+  });
+
+  it('ends a deletion that was overtaken, before it takes what the next owner has', async () => {
+    const world = new World();
+    const inner = world.ledgers();
+    let next: SessionJournal | undefined;
+    const overtaken: SessionLedgers = {
+      ...inner,
+      delete: async (...call) => {
+        await inner.delete(...call);
+        world.cutOff(id);
+        next = await (await world.store()).create({ id });
+        await next.append({ type: 'large', body: 'x'.repeat(600_000) });
+      },
+    };
+    const { blobs, clock, random } = world;
+    const store = await SessionStore.open({
+      ledgers: overtaken,
+      leaser: world.leaser(),
+      blobs,
+      clock,
+      random,
+    });
+    const first = await store.create({ id });
+    await first.append({ type: 'large', body: 'y'.repeat(600_000) });
+    await first.close();
+    expect(LeaseLostError.is(await failureOf(store.delete(id)))).toBe(true);
+    if (next === undefined) throw new Error('nobody overtook it');
+    expect(await eventsOf(next)).toEqual([{ type: 'large', body: 'x'.repeat(600_000) }]);
+    await next.close();
   });
 
   it('stops writing as soon as the lease is lost, before anybody else came', async () => {
