@@ -1,8 +1,8 @@
 import type { SessionSummary } from '@holdfast/journal';
-import { type ForkOrigin, forkPoint } from '@holdfast/session';
+import { type ForkOrigin, type ForkPoint, forkPoint } from '@holdfast/session';
 import { rootOf } from './internal/attach-workspace.js';
-import { copyConversation } from './internal/copy-conversation.js';
 import { deleteSession } from './internal/delete-session.js';
+import { beginningOf, type ForkBeginning } from './internal/fork-beginning.js';
 import { newSession } from './internal/new-session.js';
 import { openSession } from './internal/open-session.js';
 import type { RigDefinition } from './internal/rig-definition.js';
@@ -69,9 +69,7 @@ export class Rig {
   async forkSession(id: string, options: ForkSessionOptions = {}): Promise<OpenedSession> {
     const { at, ...begin } = options;
     const { signal } = options;
-    await using journal = await this.#definition.sessionStore.read(id, { signal });
-    const point = await forkPoint(journal, { at, signal });
-    return await this.#fork({ journal, ...point }, begin);
+    return await this.#begin(await this.#originOf(id, { at, signal }), begin);
   }
 
   /** Yields a summary of every session of the store, sorted by id. */
@@ -88,16 +86,26 @@ export class Rig {
     await deleteSession(this.#definition, id, { removeRoot, signal });
   }
 
+  /** Everything that is needed of the other session, so that its owner can have it while the files are written. */
+  async #originOf(id: string, point: ForkPoint): Promise<ForkBeginning> {
+    await using journal = await this.#definition.sessionStore.read(id, { signal: point.signal });
+    return await beginningOf({ journal, ...(await forkPoint(journal, point)) });
+  }
+
   async #fork(origin: ForkOrigin, begin: Omit<NewSessionOptions, 'seed'>): Promise<OpenedSession> {
-    const { journal, ref, seq } = origin;
+    return await this.#begin(await beginningOf(origin), begin);
+  }
+
+  async #begin(origin: ForkBeginning, begin: Omit<NewSessionOptions, 'seed'>): Promise<OpenedSession> {
+    const { session, ref, seq, conversation } = origin;
     return await newSession(
       this.#definition,
       {
         ...begin,
         seed: ref,
-        forkedFrom: { session: journal.id, seq },
+        forkedFrom: { session, seq },
         conversation: async (to) => {
-          await copyConversation(journal, seq, to);
+          for (const event of conversation) await to.appendCopy(event);
         },
       },
       async (again, signal) => await this.#fork(again, { signal }),

@@ -148,6 +148,29 @@ describe('a new session', () => {
     },
   );
 
+  it('that was overtaken leaves the session to whoever has gone on with it', async () => {
+    const rig = rigOf(stack, 'exclusive');
+    const other = await world.process();
+    const { sessionStore } = stack;
+    const creating = sessionStore.create.bind(sessionStore);
+    sessionStore.create = async (options) => {
+      const journal = await creating(options);
+      world.leases.expire(`sessions/${journal.id}`, { silently: true });
+      const theirs = await other.sessionStore.open(journal.id);
+      await theirs.append({ type: 'note', body: 'theirs' });
+      await theirs.close();
+      return journal;
+    };
+    const error = await rig.newSession().catch((caught: unknown) => caught);
+    sessionStore.create = creating;
+    expect(findCause(error, JournalFencedError)).toBeDefined();
+    const [id] = await sessionIds(rigOf(other, 'exclusive'));
+    await using view = await other.sessionStore.read(id as string);
+    const bodies: unknown[] = [];
+    for await (const { body } of view.events()) bodies.push(body);
+    expect(bodies).toEqual(['theirs']);
+  });
+
   it('says so when even that fails', async () => {
     const rig = rigOf(stack, 'exclusive');
     world.write('a.txt', 'mine');
@@ -206,6 +229,36 @@ describe('a seed', () => {
     expect(await sessionIds(rig)).toEqual([]);
     expect(world.read('a.txt')).toBe('mine');
     expect(existsSync(world.path('base')) ? readdirSync(world.path('base')) : []).toEqual([]);
+  });
+
+  it.each([
+    ['missing', false],
+    ['empty', true],
+  ])('that does not arrive leaves what somebody put into a root that was %s', async (_name, exists) => {
+    const ref = await seedRef();
+    const root = exists ? world.path('root') : world.path('new');
+    const placement = exclusiveWorkspace(stack.store, root, stack.leaser, { create: true });
+    const rig = rigOf(stack, placement);
+    const onProgress = (): void => world.write('theirs.txt', 'theirs', root);
+    const error = await rig.newSession({ seed: ref, onProgress }).catch((caught: unknown) => caught);
+    if (!WorkspaceSeedError.is(error)) throw error;
+    expect(error.kind).toBe('materialize-failed');
+    expect(world.read('theirs.txt', root)).toBe('theirs');
+    expect(readdirSync(root)).toEqual(['theirs.txt']);
+    expect(await sessionIds(rig)).toEqual([]);
+  });
+
+  it('that does not arrive leaves no root that it made', async () => {
+    const ref = await seedRef();
+    const abort = new AbortController();
+    const placement = exclusiveWorkspace(stack.store, world.path('new'), stack.leaser, { create: true });
+    const begun = rigOf(stack, placement).newSession({
+      seed: ref,
+      signal: abort.signal,
+      onProgress: () => abort.abort(new Error('enough')),
+    });
+    await expect(begun).rejects.toThrow('enough');
+    expect(existsSync(world.path('new'))).toBe(false);
   });
 });
 
@@ -667,6 +720,45 @@ describe('a fork', () => {
     await (await fork.submit('other way')).outcome;
     expect(world.read('a.txt', rig.rootOf(controller.id))).toBe('two');
     await fork.shutdown();
+    await controller.shutdown();
+  });
+
+  it('after a rewind begins with the conversation that the rewind left, and after its undo with all of it', async () => {
+    const loop = defineLoop({ name: 'agent', turn: async ({ input }) => await Promise.resolve(input) });
+    const rig = defineRig({
+      loops: [loop],
+      sessionStore: stack.sessionStore,
+      workspace: stack.placement('per-session'),
+      snapshots: { trigger: 'turn-done', priority: 'required' },
+    });
+    const controller = await rig.newSession();
+    const root = rig.rootOf(controller.id) as string;
+    const turns: string[] = [];
+    for (const input of ['one', 'two']) {
+      world.write('a.txt', input, root);
+      const { outcome, turn } = await controller.submit(input);
+      await outcome;
+      turns.push(turn);
+    }
+    const begun = async (at?: string): Promise<[string, number]> => {
+      const fork = await controller.fork({ at });
+      const text = world.read('a.txt', rig.rootOf(fork.id) as string);
+      const kinds = await eventTypes(fork);
+      await fork.shutdown();
+      return [text, kinds.filter((type) => type === 'TurnDone').length];
+    };
+    const restores = async (): Promise<string[]> => {
+      const ids: string[] = [];
+      for await (const { type, id } of controller.events()) if (type === 'WorkspaceRestored') ids.push(id);
+      return ids;
+    };
+    await controller.rewindTo(turns[0] as string);
+    expect(await begun()).toEqual(['one', 1]);
+    const [rewind] = await restores();
+    await controller.undo();
+    expect(await begun()).toEqual(['two', 2]);
+    expect(await begun(rewind)).toEqual(['one', 1]);
+    expect(await begun((await restores())[1])).toEqual(['two', 2]);
     await controller.shutdown();
   });
 

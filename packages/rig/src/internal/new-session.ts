@@ -36,8 +36,16 @@ export async function newSession(
   const owner = sessionOwner(id, options.owner);
   const journal = await sessionStore.create({ id, title, owner, signal });
   const undo = new UndoOpening();
-  undo.add(async () => await deleteSession(definition, journal.id, { removeRoot: false, signal: undefined }));
+  let ours = false;
+  undo.add(async () => {
+    if (ours) await deleteSession(definition, journal.id, { removeRoot: false, signal: undefined });
+  });
   undo.add(async () => await journal.close());
+  // What somebody has gone on with who took the session over is not taken back.
+  undo.add(async () => {
+    await journal.lease.check();
+    ours = true;
+  });
   try {
     const workspace = await attachForSession(definition, journal, options, undo);
     const filled = workspace === undefined ? false : await prepareRoot(workspace, seed, undo, options);
@@ -108,11 +116,12 @@ async function prepareRoot(
   if (found === 'missing') {
     await directory.create();
     // Nobody can tell who else is in a shared root by now.
-    if (workspace.mode !== 'shared') undoRoot(async () => await directory.remove());
+    if (workspace.mode !== 'shared') undoRoot(async () => await directory.removeEmpty(reservedNames));
   }
   if (seed !== undefined) {
-    if (found !== 'missing') undoRoot(async () => await directory.clear(reservedNames));
+    // Until it has succeeded nothing of ours is in there; what is there is somebody else's.
     await materializeSeed(workspace, seed, options);
+    undoRoot(async () => await directory.clear(reservedNames));
   }
   workspace.retakeRoot();
   return found === 'filled';

@@ -71,6 +71,21 @@ export class RootDirectory {
     await removeTree(parent, Buffer.from(basename(this.path)), { operation: this.operation });
   }
 
+  /** Removes the directory when nothing is in it but what is ours; leaves what somebody else put there. */
+  async removeEmpty(reserved: readonly string[]): Promise<void> {
+    if (this.look(reserved) !== 'empty') return;
+    for (const name of reserved) {
+      using dir = Dir.openRoot(this.#fileSystem, this.path);
+      await removeTree(dir, Buffer.from(name), { operation: this.operation });
+    }
+    using parent = Dir.openRoot(this.#fileSystem, dirname(this.path));
+    try {
+      parent.rmdir(Buffer.from(basename(this.path)));
+    } catch (error) {
+      if (!FileSystemError.is(error) || error.errno !== 'ENOTEMPTY') throw error;
+    }
+  }
+
   /** Removes everything in the directory, which stays. */
   async clear(reserved: readonly string[]): Promise<void> {
     using dir = Dir.openRoot(this.#fileSystem, this.path);

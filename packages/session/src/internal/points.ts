@@ -1,5 +1,5 @@
 import { randomHex, throwIfAborted } from '@holdfast/base';
-import type { CheckpointInfo, JournalReading, SessionEvent } from '@holdfast/journal';
+import type { CheckpointInfo, JournalReading, SessionEvent, SessionFold } from '@holdfast/journal';
 import { parseRef, type Ref, tryParseRef } from '@holdfast/workspacestore';
 
 import { SessionPointError } from '../errors.js';
@@ -73,7 +73,12 @@ export async function forkPoint(journal: JournalReading, options: ForkPoint): Pr
   if (last === undefined) {
     throw new SessionPointError(journal.id, 'checkpoint', 'last checkpoint', 'take a checkpoint first');
   }
-  return { ref: parseRef(last.ref), seq: last.seq };
+  return { ref: parseRef(last.ref), seq: withRewind(journal.fold, last.seq) };
+}
+
+/** A rewind is two records that are written at once: the restore of the files, and that of the conversation. */
+function withRewind(fold: SessionFold, restored: number): number {
+  return fold.rewinds.some(({ seq }) => seq === restored + 1) ? restored + 1 : restored;
 }
 
 async function resolvePoint(
@@ -91,7 +96,8 @@ async function resolvePoint(
     const turn = turnOf(event);
     if (turn !== undefined) return await turnPoint(journal, turn, event.seq, signal);
     if (pointer === undefined) break;
-    return { ref: parseRef(pointer), seq: event.seq };
+    const isRestore = event.type === 'WorkspaceRestored';
+    return { ref: parseRef(pointer), seq: isRestore ? withRewind(journal.fold, event.seq) : event.seq };
   }
   if (turnEnd !== undefined) return await turnPoint(journal, point, turnEnd, signal);
   throw new SessionPointError(journal.id, 'point', point, 'it names no ended turn and no event with files');

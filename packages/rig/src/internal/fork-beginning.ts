@@ -1,9 +1,20 @@
-import {
-  effectiveRanges,
-  type JournalReading,
-  type SessionEvent,
-  type SessionJournal,
-} from '@holdfast/journal';
+import { effectiveRanges, type JournalReading, type SessionEvent } from '@holdfast/journal';
+import type { ForkOrigin } from '@holdfast/session';
+import type { Ref } from '@holdfast/workspacestore';
+
+/** What a fork takes from the session that it begins with. */
+export interface ForkBeginning {
+  readonly session: string;
+  readonly ref: Ref;
+  /** The last record that belongs to it. */
+  readonly seq: number;
+  /** The conversation that is in effect there. */
+  readonly conversation: readonly SessionEvent[];
+}
+
+export async function beginningOf({ journal, ref, seq }: ForkOrigin): Promise<ForkBeginning> {
+  return { session: journal.id, ref, seq, conversation: await conversationAt(journal, seq) };
+}
 
 /** Events that belong to a session's life or its files, not to what was said in it. */
 const ownEvents: ReadonlySet<string> = new Set([
@@ -20,8 +31,7 @@ const ownEvents: ReadonlySet<string> = new Set([
   'ConversationRewound',
 ]);
 
-/** Copies the conversation that is in effect at a record of one session into the journal of another. */
-export async function copyConversation(from: JournalReading, seq: number, to: SessionJournal): Promise<void> {
+async function conversationAt(from: JournalReading, seq: number): Promise<readonly SessionEvent[]> {
   const ended = new Set<string>();
   const events: SessionEvent[] = [];
   for (const range of effectiveRanges(from.fold, seq)) {
@@ -33,10 +43,9 @@ export async function copyConversation(from: JournalReading, seq: number, to: Se
         ended.add(turn);
     }
   }
-  for (const event of events) {
+  return events.filter((event) => {
     const { turn } = event.body as { turn?: unknown };
     // A turn that had not ended there would be open in the fork for ever.
-    if (typeof turn === 'string' && !ended.has(turn)) continue;
-    await to.appendCopy(event);
-  }
+    return typeof turn !== 'string' || ended.has(turn);
+  });
 }
