@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+
+import { type Clock, systemClock } from '@holdfast/base';
 import { HomeError, openLocal } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -107,6 +109,30 @@ describe('verify of a home', () => {
   });
 });
 
+it('verify does not take for lost what a collection let go by a later look at the clock', async () => {
+  for (const text of ['one', 'two', 'three']) await snapshot(text);
+  // An hour passes at one look during the collection, the latest that makes it delete something: what the policy kept when
+  // it was asked first is too old when it is asked again.
+  let looks = 0;
+  let early = Infinity;
+  const now = (): number => systemClock.now() + ((looks += 1) > early ? 3_600_000 : 0);
+  const clock: Clock = {
+    now,
+    monotonic: () => systemClock.monotonic(),
+    sleep: (...call) => systemClock.sleep(...call),
+    schedule: (...call) => systemClock.schedule(...call),
+  };
+  await using local = await openLocal(home, { clock });
+  const retention = { keepWithinMs: 600_000 };
+  let deleted = 0;
+  for (early = 50; deleted === 0 && early >= 0; early -= 1) {
+    looks = 0;
+    deleted = (await local.collect({ retention, graceMs: 0 })).deleted.records;
+  }
+  expect(deleted).toBe(2);
+  expect(await verify()).toMatchObject({ status: 0, report: { problems: [] } });
+});
+
 describe('journals that somebody removed', () => {
   it('are missed: nothing is deleted until they are given up by name', async () => {
     const kept = await snapshot('kept');
@@ -137,6 +163,27 @@ describe('journals that somebody removed', () => {
     // It is not gone any more: it is forgotten.
     expect(await fail('gc', '--forget', id as string)).toMatchObject({ operation: 'forget' });
     expect(await fail('verify', kept)).toMatchObject({ code: 'WORKSPACE_REF_NOT_FOUND' });
+  });
+
+  it('are missed as well when the next command has begun one anew', async () => {
+    const kept = await snapshot('kept');
+    const [id] = fs.readdirSync(join(home, 'roots')).filter((name) => /^[0-9a-f]{64}$/.test(name));
+    fs.rmSync(join(home, 'roots'), { recursive: true });
+    const again = await snapshot('again');
+    for (const words of [['gc'], ['gc', '--dry-run']]) {
+      const refused = await fail(...words);
+      expect(refused).toMatchObject({ code: 'WORKSPACE_COLLECT', operation: 'mark' });
+      expect(refused['message']).toContain(id);
+    }
+    expect((await verify()).report.problems).toMatchObject([{ key: `roots/${id}` }]);
+    expect((await verify(kept)).status).toBe(0);
+    await run('gc', '--forget', id as string);
+    expect((await verify()).status).toBe(0);
+    expect((await verify(again)).status).toBe(0);
+    expect(await fail('verify', kept)).toMatchObject({ code: 'WORKSPACE_REF_NOT_FOUND' });
+    // It is remembered as it is now.
+    fs.rmSync(join(home, 'roots'), { recursive: true });
+    expect((await fail('gc'))['message']).toContain(id);
   });
 
   it('and then came back are there again', async () => {

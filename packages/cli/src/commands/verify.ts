@@ -51,7 +51,7 @@ async function missingFrom(
       const { code } = RefNotFoundError;
       found.push({ ref, code, message: `${who} needs it, and the store has no record of it` });
     } else if (required.problem === 'lost') {
-      const message = `the journal of ${who} is gone; what it needs cannot be told`;
+      const message = `the journal of ${who} was lost; what it needed cannot be told`;
       found.push({ key: `${kind}s/${id}`, code: SessionNotFoundError.code, message });
     } else {
       const { code, message } = required.problem;

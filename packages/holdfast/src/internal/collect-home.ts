@@ -21,8 +21,8 @@ export interface HomeParts extends HomeJournals {
 
 /**
  * Deletes what no journal of a home needs.
- * @throws CollectError when a journal that the home has had is gone and was not forgotten by name: what it needed cannot
- * be told any more. And when `forget` names what is not gone, or does not name one journal.
+ * @throws CollectError when a journal that the home has had was lost and not forgotten by name: what it needed cannot be
+ * told any more. And when `forget` names what is not gone, or does not name one journal.
  */
 export async function collectHome(
   parts: HomeParts,
@@ -32,11 +32,13 @@ export async function collectHome(
   const journals = [parts.stores.session, parts.stores.root];
   await refuseLostJournals(parts, forget, options.dryRun === true);
   if (await hasJournal(journals, options.signal)) {
-    const name = randomHex(random, 16);
-    const onLetGo = options.dryRun === true ? undefined : (refs: ReadonlySet<Ref>) => letGo.add(name, refs);
-    const call = { journals, retention, clock, signal: options.signal };
-    // What the policy gives up is noted first: a verification must not take it for lost.
-    if (retention !== undefined) for await (const _ref of liveRefs({ ...call, onLetGo })) continue;
+    // What the policy gives up is noted whenever it is asked, so before anything is decided by the answer: a verification
+    // must not take it for lost.
+    const onLetGo =
+      options.dryRun === true
+        ? undefined
+        : async (refs: ReadonlySet<Ref>) => await letGo.add(randomHex(random, 16), refs);
+    const call = { journals, retention, clock, onLetGo, signal: options.signal };
     const report = await store.collect({ ...options, live: () => liveRefs(call) });
     return { ...report, missing: await notLetGo(parts, report.missing, options.signal) };
   }
@@ -72,7 +74,7 @@ async function refuseLostJournals(
   if (missed.length > 0) {
     throw new CollectError(
       'mark',
-      `the journal of ${missed.slice(0, 3).join(', ')}${missed.length > 3 ? ` and ${missed.length - 3} more` : ''} is gone, ` +
+      `the journal of ${missed.slice(0, 3).join(', ')}${missed.length > 3 ? ` and ${missed.length - 3} more` : ''} was lost, ` +
         'and what it needed cannot be told; bring it back, or give its snapshots up with --forget ID; nothing was deleted',
     );
   }
@@ -80,11 +82,11 @@ async function refuseLostJournals(
   if (unknown.length > 0) {
     throw new CollectError(
       'forget',
-      `no journal that is gone is named by ${unknown.join(', ')}; leave that --forget out: only what a journal needed that is gone ` +
-        'can be given up, and verify says which are; nothing was deleted',
+      `no journal that was lost is named by ${unknown.join(', ')}; leave that --forget out: only what a lost journal needed can ` +
+        'be given up, and verify says which are; nothing was deleted',
     );
   }
-  if (!dryRun) for (const { kind, id } of given) await known.forget(kind, id);
+  if (!dryRun) for (const journal of given) await known.giveUp(journal, ledgers[journal.kind]);
 }
 
 const leastPrefix = 8;

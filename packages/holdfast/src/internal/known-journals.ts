@@ -6,7 +6,7 @@ import { LeaseHeldError, type Leaser } from '@holdfast/lease';
 /** The two sorts of journals of a home. */
 export type JournalKind = 'session' | 'root';
 
-/** A journal that the home has had and that is not there any more. */
+/** A journal that the home has had and that is not there any more, or is there again but without what it held. */
 export interface LostJournal {
   readonly kind: JournalKind;
   readonly id: string;
@@ -18,10 +18,13 @@ const patience = 5_000;
 const pause = 20;
 
 const idGrammar = /^[a-z0-9-]{8,64}$/;
+/** Of the note, beside that of the journal, that it was begun anew after it had been lost. */
+const lostSuffix = '.lost';
 
 /**
  * Remembers which journals a home has, apart from the journals: one empty file each, below `known/`. A directory of
- * journals that somebody removed is then missed, instead of looking like journals that need nothing.
+ * journals that somebody removed is then missed, instead of looking like journals that need nothing; also after a command
+ * that needed one of them has begun it anew.
  */
 export class KnownJournals implements Disposable {
   readonly #dirs: Readonly<Record<JournalKind, Dir>>;
@@ -59,7 +62,16 @@ export class KnownJournals implements Disposable {
     if (idGrammar.test(id)) await removeDurably(this.#dirs[kind], id);
   }
 
-  /** The journals that are known and not among `ledgers`. Notes those that are there and were not known. */
+  /** Gives up what a lost journal needed. One that was begun anew stays known. */
+  async giveUp({ kind, id }: LostJournal, ledgers: SessionLedgers): Promise<void> {
+    if (!(await ledgers.exists(id))) await this.forget(kind, id);
+    await removeDurably(this.#dirs[kind], `${id}${lostSuffix}`);
+  }
+
+  /**
+   * The journals that are known and not among `ledgers`, and those that were begun anew since. Notes those that are there
+   * and were not known.
+   */
   async lost(kind: JournalKind, ledgers: SessionLedgers): Promise<LostJournal[]> {
     const before = this.#list(kind);
     const there = new Set<string>();
@@ -70,9 +82,9 @@ export class KnownJournals implements Disposable {
     // One that was deleted meanwhile is not known any more.
     const still = new Set(this.#list(kind));
     const missed = before.filter((id) => still.has(id) && !there.has(id));
-    const lost: LostJournal[] = [];
-    for (const id of missed) if (await this.#isLost(kind, id, ledgers)) lost.push({ kind, id });
-    return lost;
+    const lost = new Set(this.#names(kind).flatMap((name) => idBefore(lostSuffix, name)));
+    for (const id of missed) if (!lost.has(id) && (await this.#isLost(kind, id, ledgers))) lost.add(id);
+    return [...lost].map((id) => ({ kind, id }));
   }
 
   /** Whoever begins or deletes the journal at this moment has its lease, and its end is waited for. */
@@ -98,6 +110,7 @@ export class KnownJournals implements Disposable {
       notes: ledgers.notes,
       exists: (id, options) => ledgers.exists(id, options),
       open: async (id, options) => {
+        if (options?.create === true) await this.#noteLost(kind, id, ledgers);
         const ledger = await ledgers.open(id, options);
         if (options?.create !== true) return ledger;
         try {
@@ -134,12 +147,26 @@ export class KnownJournals implements Disposable {
     }
   }
 
-  #list(kind: JournalKind): string[] {
-    return this.#dirs[kind]
-      .list()
-      .map((name) => Buffer.from(name).toString())
-      .filter((name) => idGrammar.test(name));
+  // Whoever creates a journal has its lease: nobody else creates or deletes it now.
+  async #noteLost(kind: JournalKind, id: string, ledgers: SessionLedgers): Promise<void> {
+    const dir = this.#dirs[kind];
+    const mark = `${id}${lostSuffix}`;
+    if (dir.lstat(id) === undefined || dir.lstat(mark) !== undefined || (await ledgers.exists(id))) return;
+    await publishFile(dir, mark, new Uint8Array(0));
   }
+
+  #list(kind: JournalKind): string[] {
+    return this.#names(kind).filter((name) => idGrammar.test(name));
+  }
+
+  #names(kind: JournalKind): string[] {
+    return this.#dirs[kind].list().map((name) => Buffer.from(name).toString());
+  }
+}
+
+function idBefore(suffix: string, name: string): readonly string[] {
+  const id = name.endsWith(suffix) ? name.slice(0, -suffix.length) : '';
+  return idGrammar.test(id) ? [id] : [];
 }
 
 /**
