@@ -15,12 +15,14 @@ export async function blobsOf(all: ReadonlyMap<string, Uint8Array>): Promise<Blo
   return blobs;
 }
 
-/** Opens a store for the length of one function. */
+type Use<T> = (store: WorkspaceStore) => Promise<T>;
+
+/** Opens a store for the length of one function; options may be left out. */
 export async function withStore<T>(
   blobs: Blobs,
-  options: WorkspaceStoreOptions,
-  use: (store: WorkspaceStore) => Promise<T>,
+  ...rest: readonly [options: WorkspaceStoreOptions, use: Use<T>] | readonly [use: Use<T>]
 ): Promise<T> {
+  const [options, use] = rest.length === 1 ? [{}, rest[0]] : rest;
   const store = await WorkspaceStore.open(blobs, options);
   try {
     return await use(store);
