@@ -8,6 +8,8 @@ import { layerBlobs } from '@holdfast/blobs/layers';
 import type { Ref, WorkspaceStoreOptions } from '@holdfast/workspacestore';
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { decodeForward, encodeForward } from '../src/internal/record.js';
+import { forwardKey } from '../src/internal/store-keys.js';
 import { passOn } from './support/pass-on.js';
 import { blobsOf, contents, withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
@@ -29,6 +31,19 @@ const archivesOf = async (ref: Ref): Promise<number> =>
   );
 const names = async (prefix: string): Promise<string[]> =>
   [...(await contents(blobs)).keys()].filter((key) => key.startsWith(prefix));
+
+/** How many forwards lead from each archive that moved to the end. */
+async function chainsOf(blobs: Blobs): Promise<number[]> {
+  const forwards = new Map<string, string>();
+  for (const [key, bytes] of await contents(blobs)) {
+    if (key.startsWith('moved/')) forwards.set(key.slice(-64), decodeForward(bytes, key).name);
+  }
+  return [...forwards.keys()].map((name) => {
+    let length = 0;
+    for (let at = forwards.get(name); at !== undefined; at = forwards.get(at)) length += 1;
+    return length;
+  });
+}
 
 describe('merging', () => {
   test('keeps closures small; old snapshots are found through forwards, also after a collection', async () => {
@@ -67,6 +82,67 @@ describe('merging', () => {
       const { ref, stats } = await store.snapshot(root, { base: refs[39] as Ref });
       expect(stats.bytesStored).toBeLessThan(8000);
       expect((await store.verify(ref, { deep: true })).problems).toEqual([]);
+    });
+  });
+
+  test('makes chains of any length: the oldest snapshot is found at their end', async () => {
+    const refs: Ref[] = [];
+    const trees: string[][] = [];
+    // So small that all of it together is still of the lowest tier.
+    fs.rmSync(root, { recursive: true });
+    fs.mkdirSync(root);
+    let merged = 0;
+    await withStore(blobs, {}, async (store) => {
+      // Eight archives become one, and then seven with that one, whose objects are the oldest.
+      for (let step = 0; step < 8 + 12 * 7; step += 1) {
+        fs.writeFileSync(path.join(root, 'f0'), `step ${step}`);
+        const base = refs.at(-1);
+        const { ref, hold } = await store.snapshot(root, base === undefined ? {} : { base });
+        store.release(hold);
+        refs.push(ref);
+        trees.push(walk(root));
+        merged += (await store.maintain()).merged;
+      }
+    });
+    expect(merged).toBe(13);
+    const ends = [0, refs.length - 1];
+    await withStore(blobs, {}, async (store) => {
+      const report = await store.collect({ live: () => ends.map((step) => refs[step] as Ref) });
+      expect(report.deleted.archives).toBeGreaterThanOrEqual(8 * 13);
+    });
+    expect((await chainsOf(blobs)).toSorted((a, b) => b - a)[0]).toBe(13);
+    await withStore(blobs, {}, async (store) => {
+      for (const step of ends) {
+        const ref = refs[step] as Ref;
+        await store.materialize(ref, `${root}-${step}`, { sync: false });
+        expect(walk(`${root}-${step}`)).toEqual(trees[step]);
+        expect((await store.verify(ref, { deep: true })).problems).toEqual([]);
+      }
+    });
+  });
+
+  test('is damaged where forwards lead round in a circle, and whoever follows them says so', async () => {
+    let ref: Ref | undefined;
+    await withStore(blobs, {}, async (store) => {
+      ref = (await store.snapshot(root)).ref;
+    });
+    const [key] = await names('archives/');
+    const first = (key as string).slice(-64);
+    const others = ['a', 'b'].map((digit) => digit.repeat(64));
+    await blobs.delete(key as string);
+    const circle = [first, ...others, first];
+    for (const [at, name] of circle.slice(0, -1).entries()) {
+      const target = { name: circle[at + 1] as string, size: 4096, tail: 1024 };
+      await blobs.put(forwardKey(name), encodeForward(target));
+    }
+    await withStore(blobs, {}, async (store) => {
+      await expect(store.openTree(ref as Ref)).rejects.toMatchObject({
+        code: 'WORKSPACE_INTEGRITY',
+        path: forwardKey(others[1] as string),
+        got: `a way back to ${first}`,
+      });
+      const { problems } = await store.verify(ref as Ref, { deep: true });
+      expect(problems.map(({ code }) => code)).toEqual(['WORKSPACE_INTEGRITY']);
     });
   });
 

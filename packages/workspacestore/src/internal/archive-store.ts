@@ -10,9 +10,6 @@ import { ObjectTable, type OpenArchive } from './object-table.js';
 import { type ArchiveRef, decodeForward } from './record.js';
 import { archiveKey, forwardKey } from './store-keys.js';
 
-/** Most forwards that lead from a recorded archive to the one that has its objects now. */
-const maxForwards = 8;
-
 const tailCacheBytes = 96 * 2 ** 20;
 const parallelTails = 8;
 
@@ -49,7 +46,7 @@ export class ArchiveStore {
   /**
    * Opens every archive of a record. One that is gone is looked for through its forwards.
    * @throws CollectedError when an archive is gone and no forward leads to one that is there.
-   * @throws IntegrityError when an archive's tail is damaged.
+   * @throws IntegrityError when an archive's tail is damaged, and when forwards lead round in a circle.
    */
   async openClosure(ref: string, archives: readonly ArchiveRef[], options: Options): Promise<ObjectTable> {
     const table = new ObjectTable();
@@ -127,18 +124,20 @@ export class ArchiveStore {
   }
 
   async #openMoved(ref: string, archive: ArchiveRef, options: Options): Promise<OpenArchive> {
-    let current = archive;
-    for (let hop = 0; hop <= maxForwards; hop += 1) {
+    // Every merge of the archive that has the oldest objects makes their chain longer by one: it may have any length.
+    const seen = new Set<string>();
+    for (let current = archive; ; ) {
+      seen.add(current.name);
       // What a cache knows about an archive does not say that it is still there.
       const there =
         !this.#isCached(current) || (await this.#blobs.stat(archiveKey(current.name), options)) !== undefined;
       const opened = there ? await this.open(current, options) : undefined;
       if (opened !== undefined) return opened;
       const next = await this.forward(current.name, options);
-      if (next === undefined) break;
+      if (next === undefined) throw new CollectedError(ref, archive.name);
+      if (seen.has(next.name)) throw circularForward(ref, current.name, next.name);
       current = next;
     }
-    throw new CollectedError(ref, archive.name);
   }
 }
 
@@ -148,6 +147,15 @@ function tailName(archive: ArchiveRef): string {
 
 function damagedArchive(name: string, got: string, cause: unknown): IntegrityError {
   return new IntegrityError({ path: archiveKey(name), expected: 'an archive', got }, { cause });
+}
+
+function circularForward(ref: string, name: string, target: string): IntegrityError {
+  return new IntegrityError({
+    ref,
+    path: forwardKey(name),
+    expected: 'a way to an archive that is there',
+    got: `a way back to ${target}`,
+  });
 }
 
 /** The end of an archive, from its tree frames on, in a piece of its own. */
