@@ -7,7 +7,7 @@ import { FormatFault } from './byte-reader.js';
 import { type ChunkList, type ChunkRef, decodeChunkList } from './chunk-list.js';
 import { decodeFrame } from './frame-codec.js';
 import { keyOf, keyText, type ObjectKind, startKey } from './object-key.js';
-import type { ObjectLocation, ObjectTable, OpenArchive } from './object-table.js';
+import type { ObjectTable, OpenArchive } from './object-table.js';
 import { archiveKey } from './store-keys.js';
 
 /** What an object is asked for, for messages. */
@@ -22,7 +22,7 @@ const frameCacheBytes = 32 * 2 ** 20;
 /**
  * Reads objects by kind and key. Every byte is verified against the key before it is handed out (for objects in chunks:
  * every chunk before it is handed out, the whole before the stream ends). When one place is damaged or gone the next
- * one is tried.
+ * one is tried, and when archives have moved since the table was made, the places where they went.
  */
 export class ObjectReader {
   readonly #blobs: Blobs;
@@ -66,7 +66,7 @@ export class ObjectReader {
     key: Uint8Array,
     wanted: Wanted,
   ): Promise<ChunkList | undefined> {
-    return await this.#tryPlaces(table.locate('chunklist', key), key, wanted, (bytes) => {
+    return await this.#tryPlaces(table, 'chunklist', key, wanted, (bytes) => {
       const decoded = decodeChunkList(bytes);
       return decoded.kind === kind ? decoded : 'chunks of another kind';
     });
@@ -117,7 +117,7 @@ export class ObjectReader {
     key: Uint8Array,
     wanted: Wanted,
   ): Promise<Uint8Array | undefined> {
-    return await this.#tryPlaces(table.locate(kind, key), key, wanted, (bytes) => {
+    return await this.#tryPlaces(table, kind, key, wanted, (bytes) => {
       return equalBytes(keyOf(kind, bytes), key) ? bytes : 'other bytes';
     });
   }
@@ -152,29 +152,37 @@ export class ObjectReader {
   }
 
   async #tryPlaces<T extends object>(
-    places: readonly ObjectLocation[],
+    table: ObjectTable,
+    kind: ObjectKind,
     key: Uint8Array,
     wanted: Wanted,
     check: (bytes: Uint8Array) => T | string,
   ): Promise<T | undefined> {
     // Whoever reads one object after the other from memory, and writes them somewhere, never waits for anything.
     if (this.#pacer.due) await this.#pacer.rest(wanted.signal);
-    let fault: unknown;
-    let found = 'nothing';
-    for (const { archive, row } of places) {
-      try {
-        const frame = await this.readFrame(archive, row.frame, wanted.signal);
-        const result = check(frame.subarray(row.offset, row.offset + row.length));
-        if (typeof result !== 'string') return result;
-        found = result;
-      } catch (error) {
-        if (!(error instanceof FormatFault)) throw error;
-        fault = error;
-        found = error.message;
+    for (;;) {
+      const places = table.locate(kind, key);
+      if (places.length === 0) return undefined;
+      const gone: OpenArchive[] = [];
+      let fault: unknown;
+      let found = 'nothing';
+      for (const { archive, row } of places) {
+        try {
+          const frame = await this.readFrame(archive, row.frame, wanted.signal);
+          const result = check(frame.subarray(row.offset, row.offset + row.length));
+          if (typeof result !== 'string') return result;
+          found = result;
+        } catch (error) {
+          if (!(error instanceof FormatFault)) throw error;
+          fault = error;
+          found = error.message;
+          if (BlobNotFoundError.is(error.cause)) gone.push(archive);
+        }
       }
+      // Each round leaves archives behind: it ends, however often they move meanwhile.
+      if (gone.length === 0 || !(await table.renew(gone, wanted.signal)))
+        throw missing(key, wanted, found, fault);
     }
-    if (places.length === 0) return undefined;
-    throw missing(key, wanted, found, fault);
   }
 }
 

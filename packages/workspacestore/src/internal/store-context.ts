@@ -49,11 +49,13 @@ interface Options {
 }
 
 /**
- * Opens any record of a ref whose archives are all there.
+ * Opens any record of a ref whose archives are all there. Its table finds them again when they move later.
  * @throws RefNotFoundError, CollectedError or IntegrityError.
  */
 export async function openSnapshot(context: StoreContext, ref: Ref, options: Options): Promise<OpenSnapshot> {
   return await context.records.useAny(ref, options, async (record) => {
-    return { record, table: await context.archives.openClosure(ref, record.archives, options) };
+    const table = await context.archives.openClosure(ref, record.archives, options);
+    table.renewBy(async (now) => (await openSnapshot(context, ref, now)).table.archives);
+    return { record, table };
   });
 }

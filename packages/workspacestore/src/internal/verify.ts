@@ -1,4 +1,5 @@
 import { encodePathText, equalBytes, HoldfastError, Pacer, throwIfAborted } from '@holdfast/base';
+import { BlobNotFoundError } from '@holdfast/blobs';
 
 import { IntegrityError } from '../errors.js';
 import { type Ref, refOfRootKey } from '../ref.js';
@@ -7,6 +8,7 @@ import { checkArchive } from './archive-check.js';
 import { FormatFault } from './byte-reader.js';
 import { decodeCollectionList, decodeDecision } from './collection-lists.js';
 import { keyBytes, keyText } from './object-key.js';
+import type { OpenArchive } from './object-table.js';
 import { decodeForward } from './record.js';
 import { checkRecordCopy, readRecord } from './record-store.js';
 import { type OpenSnapshot, openSnapshot, type StoreContext } from './store-context.js';
@@ -78,9 +80,10 @@ class Verification {
     const opened = await this.#attempt({ ref }, () => openSnapshot(this.#context, ref, this.#options));
     if (opened === undefined) return;
     if (alone) {
-      for (const { ref: archive } of opened.table.archives) {
+      for (const archive of opened.table.archives) {
         this.#blobs += 1;
-        await this.#attempt({ ref, key: archiveKey(archive.name) }, () => this.#archive(archive.name));
+        const { name } = archive.ref;
+        await this.#attempt({ ref, key: archiveKey(name) }, () => this.#archiveOf(opened, archive));
       }
     }
     await this.#attempt({ ref }, () => this.#tree(ref, opened));
@@ -141,6 +144,15 @@ class Verification {
     const slot = slotKey(record.writer, record.slot);
     if ((await this.#context.blobs.stat(slot, this.#options)) === undefined) return;
     if (!equalBytes(await this.#small(slot), bytes)) throw new FormatFault(`other bytes than ${slot}`);
+  }
+
+  async #archiveOf({ table }: OpenSnapshot, archive: OpenArchive): Promise<void> {
+    try {
+      await this.#archive(archive.ref.name);
+    } catch (error) {
+      // Where one went that has moved since it was opened is added to the table's archives, and checked in its turn.
+      if (!BlobNotFoundError.is(error) || !(await table.renew([archive], this.#options.signal))) throw error;
+    }
   }
 
   async #archive(name: string): Promise<void> {
