@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import type { MessagePort } from 'node:worker_threads';
 
 import { findCause, systemClock } from '@holdfast/base';
 import { seededRandom } from '@holdfast/base/testing';
@@ -7,6 +8,11 @@ import { memoryBlobs } from '@holdfast/blobs';
 import { ArchiveLimitError, IntegrityError, type SnapshotProgress } from '@holdfast/workspacestore';
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import type { CaptureJob } from '../src/internal/engine/engine-messages.js';
+import { EnginePool, type ReplyListener } from '../src/internal/engine/engine-pool.js';
+import { captureRemotely } from '../src/internal/engine/remote-capture.js';
+import { ObjectLookup } from '../src/internal/object-lookup.js';
+import { defaultLimits } from '../src/limits.js';
 import { blobsOf, contents, withStore } from './support/store.js';
 import { temporaryDirectory } from './support/temporary.js';
 import { walk } from './support/walk.js';
@@ -63,6 +69,53 @@ describe('a large tree, captured in another thread', () => {
       // The thread is free again.
       expect((await store.snapshot(root)).stats.entries).toBe(60 + 60 * 80 + 1);
     });
+  });
+
+  test('rejects with what the caller throws at a report, and reports no more', async () => {
+    // One report is sure to come, in the middle, however fast the machine is.
+    class Reporting extends EnginePool {
+      override capture(job: CaptureJob, spares: MessagePort, listener: ReplyListener): void {
+        super.capture(job, spares, (reply) => {
+          const totals = { entries: 0, files: 0, bytes: 0, filesRead: 0, bytesRead: 0 };
+          if (!(reply instanceof Error) && reply.type === 'frame') listener({ type: 'progress', totals });
+          listener(reply);
+        });
+      }
+    }
+    const pool = new Reporting(true);
+    expect(pool.available).toBe(true);
+    const rules = {
+      limits: defaultLimits,
+      ignore: [],
+      reserved: new Set<string>(),
+      onUnreadable: 'fail',
+      quiescent: false,
+      racyFromNs: 0n,
+      trustSignatures: true,
+    } as const;
+    const job = {
+      root,
+      ino: fs.statSync(root, { bigint: true }).ino,
+      rules,
+      previous: undefined,
+      closure: new ObjectLookup().toParts(),
+      scouted: undefined,
+    };
+    const reason = new Error('no more of this');
+    let reports = 0;
+    const capturing = captureRemotely(pool, job, {
+      onProgress: () => {
+        reports += 1;
+        throw reason;
+      },
+      onFrame: () => Promise.resolve(),
+    });
+    await expect(capturing).rejects.toBe(reason);
+    expect(reports).toBe(1);
+    // The thread is free again.
+    const result = await captureRemotely(pool, job, { onFrame: () => Promise.resolve() });
+    expect(result.totals.entries).toBe(60 + 60 * 80 + 1);
+    await pool.close();
   });
 
   test('is built from frames and chunks that other threads unpack, and damage in them is met', async () => {

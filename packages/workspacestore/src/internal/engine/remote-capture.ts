@@ -44,7 +44,7 @@ export async function captureRemotely(
       (reply) => {
         if (reply instanceof Error || (reply.type !== 'frame' && reply.type !== 'progress')) resolve(reply);
         else if (reply.type === 'frame') handling.push(reply);
-        else options.onProgress?.(reply.totals);
+        else handling.guard(() => options.onProgress?.(reply.totals));
       },
     );
   });
@@ -58,7 +58,7 @@ export async function captureRemotely(
   return { ...last.result, table: StatTable.fromParts(last.table) };
 }
 
-/** Hands frames on as they come, and tells the capturing thread how far that is. */
+/** Hands frames on as they come, and tells the capturing thread how far that is. Ends the capture at the first failure. */
 class FrameIntake {
   readonly #control: Int32Array;
   readonly #take: (frame: RawFrameMessage) => Promise<void>;
@@ -79,6 +79,16 @@ class FrameIntake {
     this.#running.add(taking);
   }
 
+  /** Runs what is the caller's: a failure is the capture's, and not one of the listener that it happens in. */
+  guard(action: () => void): void {
+    if (this.failure !== undefined) return;
+    try {
+      action();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   async settle(): Promise<void> {
     await Promise.all(this.#running);
   }
@@ -87,10 +97,14 @@ class FrameIntake {
     try {
       if (this.failure === undefined) await this.#take(frame);
     } catch (error) {
-      this.failure ??= { error };
-      this.#stop();
+      this.#fail(error);
     }
     Atomics.sub(this.#control, controlWords.onTheWay, size);
     Atomics.notify(this.#control, controlWords.onTheWay);
+  }
+
+  #fail(error: unknown): void {
+    this.failure ??= { error };
+    this.#stop();
   }
 }
