@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import { systemClock } from '@holdfast/base';
 import { type Blobs, memoryBlobs } from '@holdfast/blobs';
 import { nodeFileSystem } from '@holdfast/durable';
-import { TracingFileSystem } from '@holdfast/durable/testing';
+import { type FileSystemCall, ForwardingFileSystem, TracingFileSystem } from '@holdfast/durable/testing';
 import { CacheDirectoryError, WorkspaceStore, type WorkspaceStoreOptions } from '@holdfast/workspacestore';
 import { beforeEach, describe, expect, test } from 'vitest';
 
@@ -145,6 +145,71 @@ for line in sys.stdin: m[1:2] = b"c"; print("done", flush=True)`,
     } finally {
       writer.stdin.end();
       await new Promise((resolve) => writer.once('close', resolve));
+    }
+  });
+});
+
+describe('a row is not trusted, although nothing is mapped any more when the capture ends,', () => {
+  /** Lets a capture wait, where it has just read a file, for what another process does to it. */
+  class AfterReading extends ForwardingFileSystem {
+    readonly #file: string;
+    readonly #act: () => void;
+    left = 1;
+
+    constructor(file: string, act: () => void) {
+      super(nodeFileSystem());
+      this.#file = file;
+      this.#act = act;
+    }
+
+    protected override around<T>(call: FileSystemCall, run: () => T): T {
+      const result = run();
+      if (call.operation === 'read' && call.path === this.#file && this.left > 0) {
+        this.left -= 1;
+        this.#act();
+      }
+      return result;
+    }
+  }
+
+  test('when its file was stored to after it was read, and let go', async () => {
+    const mapped = path.join(root, 'd0/f0');
+    const pipes = ['go', 'done'].map((name) => path.join(path.dirname(root), name));
+    fs.writeFileSync(mapped, Buffer.alloc(4096, 'a'));
+    const writer = spawn('python3', [
+      '-c',
+      `import mmap, os, sys
+for pipe in sys.argv[2:]: os.mkfifo(pipe)
+f = open(sys.argv[1], "r+b"); m = mmap.mmap(f.fileno(), 4096); m[0:1] = b"b"; print("ready", flush=True)
+open(sys.argv[2]).read()
+m[1:2] = b"c"; m.close(); f.close()
+open(sys.argv[3], "w").close()`,
+      mapped,
+      ...pipes,
+    ]);
+    const ended = new Promise((resolve) => writer.once('close', resolve));
+    try {
+      await new Promise((resolve) => writer.stdout.once('data', resolve));
+      const fileSystem = new AfterReading(mapped, () => {
+        const before = fs.statSync(mapped, { bigint: true }).ctimeNs;
+        // The capture stands still meanwhile, and the end of a pipe is waited for in another process, which can be ended.
+        execFileSync('sh', ['-c', ': > "$1"; cat "$2"', 'sh', ...pipes], { timeout: 120_000 });
+        expect(fs.readFileSync(mapped, 'latin1').slice(0, 2)).toBe('bc');
+        expect(fs.statSync(mapped, { bigint: true }).ctimeNs).toBe(before);
+      });
+      await withStore(memoryBlobs(), { clock, fileSystem }, async (store) => {
+        const first = await store.snapshot(root);
+        expect(fileSystem.left).toBe(0);
+        await ended;
+        const second = await store.snapshot(root, { base: first.ref });
+        expect(second.ref).not.toBe(first.ref);
+        expect(second.stats.filesRead).toBe(1);
+        // Once it is read with nobody at it, it is trusted.
+        expect((await store.snapshot(root, { base: second.ref })).stats.filesRead).toBe(0);
+      });
+    } finally {
+      writer.kill();
+      await ended;
     }
   });
 });

@@ -60,7 +60,7 @@ export class Capture {
     this.#previous = (previous ?? new StatTable()).compact();
     this.#table = StatTable.after(this.#previous);
     this.#sink = sink;
-    this.#reader = new FileReader(fileSystem, sink);
+    this.#reader = new FileReader(fileSystem, sink, rules);
     this.#ledger = new CaptureLedger(rules);
     this.#untouched = new UntouchedRows({
       fileSystem,
@@ -98,7 +98,7 @@ export class Capture {
     } finally {
       for (const level of this.#levels) if (level.dir !== root) this.#fileSystem.close(level.dir);
     }
-    this.#table.finish(this.#rules.racyFromNs);
+    this.#table.finish(this.#rules.racyFromNs, this.#reader.mapped);
     return {
       table: this.#table,
       treeKey: this.#table.key(row).slice(),

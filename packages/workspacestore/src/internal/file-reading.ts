@@ -1,9 +1,10 @@
 import { equalBytes, sha256 } from '@holdfast/base';
 import type { FileHandle, FileSystem, Stat } from '@holdfast/durable';
 
-import type { ObjectSink } from './capture-types.js';
+import type { CaptureRules, ObjectSink } from './capture-types.js';
 import { type ChunkRef, encodeChunkList, maxWholeObjectBytes } from './chunk-list.js';
 import { findCut, maximumChunkBytes } from './gear.js';
+import { findMapped } from './mapped-inodes.js';
 import { domains, keyOf, startKey } from './object-key.js';
 
 /** What reading one open file gave. */
@@ -22,16 +23,31 @@ const pieceBytes = 1024 * 1024;
 export class FileReader {
   readonly #fileSystem: FileSystem;
   readonly #sink: ObjectSink;
+  readonly #rules: Pick<CaptureRules, 'racyFromNs' | 'trustSignatures'>;
+  #mapped: ReadonlySet<bigint> | undefined;
   /** The key's prefix stands before the content, so that a whole small file is hashed in one call. */
   #whole = new Uint8Array(prefix.length + 64 * 1024);
   #rolling: Uint8Array | undefined;
   /** Bytes read so far, for the statistics. */
   bytesRead = 0;
 
-  constructor(fileSystem: FileSystem, sink: ObjectSink) {
+  constructor(
+    fileSystem: FileSystem,
+    sink: ObjectSink,
+    rules: Pick<CaptureRules, 'racyFromNs' | 'trustSignatures'>,
+  ) {
     this.#fileSystem = fileSystem;
     this.#sink = sink;
+    this.#rules = rules;
     this.#whole.set(prefix);
+  }
+
+  /**
+   * Inodes that were mapped for writing before anything was read whose stat could vouch for it later. Whoever maps a file
+   * after that gives its ctime a move by the first store.
+   */
+  get mapped(): ReadonlySet<bigint> {
+    return this.#mapped ?? new Set();
   }
 
   /**
@@ -40,6 +56,8 @@ export class FileReader {
    * what the next one gives, every byte of it was in the file between the two.
    */
   *read(file: FileHandle, first: Stat): Generator<void, FileReading> {
+    const mayVouch = this.#rules.trustSignatures && first.ctimeNs < this.#rules.racyFromNs;
+    if (mayVouch) this.#mapped ??= yield* findMapped();
     let before = first;
     let previous: Sized | undefined;
     for (let attempt = 0; attempt < attempts; attempt += 1) {

@@ -120,10 +120,14 @@ export class StatTable {
     this.#columns.keys.set(key, row * keyLength);
   }
 
-  /** Ends the making of a table: marks files and links that changed at a time (nanoseconds since 1970) or later as racy. */
-  finish(racyFromNs: bigint): void {
+  /**
+   * Ends the making of a table: marks files and links that changed at a time (nanoseconds since 1970) or later as racy, and
+   * files with certain inodes.
+   */
+  finish(racyFromNs: bigint, mapped: ReadonlySet<bigint>): void {
     this.#origin = undefined;
     this.#flagRacy(racyFromNs);
+    this.distrust(mapped);
   }
 
   #flagRacy(sinceNs: bigint): void {
