@@ -4,6 +4,7 @@ import type { Dir, Stat } from '@holdfast/durable';
 import { WorkspaceRestoreError } from '../errors.js';
 import type { NodeState, Operation } from '../operation.js';
 import type { StrategyContext } from '../strategy.js';
+import { setModeDurably } from './file-mode.js';
 import { unlock } from './locked-directories.js';
 import { compareKeys, depthOf, parentKey, pathKey } from './path-key.js';
 import { shownPath } from './plan-lists.js';
@@ -164,12 +165,14 @@ export class OperationCommitter {
     if (stat?.kind !== 'file' || stat.nlink > 1 || (expected !== undefined && !isUntouched(stat, expected))) {
       throw this.#changed(operation, 'it changed before its mode was set');
     }
-    if (opened === undefined) {
+    if (opened !== undefined) {
+      opened.chmod(mode);
+      if (!this.#atOnce) opened.sync();
+    } else if (this.#atOnce) {
       dir.chmodAt(name, mode);
-      return;
+    } else if (!setModeDurably(dir, name, mode, stat)) {
+      throw this.#changed(operation, 'it changed while its mode was set');
     }
-    opened.chmod(mode);
-    if (!this.#atOnce) opened.sync();
   }
 
   /** What stands at the operation's path, checked against what was secured; `undefined` when nothing should. */

@@ -4,6 +4,7 @@ import { UndoTaintedError, WorkspaceRestoreError } from '../errors.js';
 import type { Operation } from '../operation.js';
 import type { StrategyContext } from '../strategy.js';
 import { lastApplied } from './commit-operations.js';
+import { setModeDurably } from './file-mode.js';
 import { canUnlock, unlock, unlockedMode } from './locked-directories.js';
 import { NodeRecognizer, type Standing } from './node-recognizer.js';
 import { compareKeys, depthOf, parentKey, pathKey } from './path-key.js';
@@ -239,14 +240,9 @@ export class OperationUndoer {
     if (before === undefined || before.kind === 'directory') return;
     const standing = this.#look(key);
     if (standing?.stat.kind !== before.kind || standing.stat.ino !== before.signature?.ino) return;
-    if ((standing.stat.mode & 0o7777) === before.mode) return;
-    standing.dir.chmodAt(standing.name, before.mode);
-    try {
-      using file = standing.dir.openFile(standing.name);
-      file.sync();
-    } catch (error) {
-      if (!isErrno(error, 'EACCES')) throw error;
-    }
+    const { dir, name, stat } = standing;
+    if (!this.#atOnce) setModeDurably(dir, name, before.mode, stat);
+    else if ((stat.mode & 0o7777) !== before.mode) dir.chmodAt(name, before.mode);
   }
 
   #look(key: string): Standing | undefined {
