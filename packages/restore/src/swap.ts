@@ -37,8 +37,20 @@ export function swap(options: SwapOptions = {}): RestoreStrategy {
   });
 }
 
-/** The name of the new tree until it gets the root's. */
+/**
+ * The name of the new tree until it gets the root's. It says of which restore, so that what has it can be removed when
+ * nothing else is known: no other program comes upon it.
+ */
 function stagingName(context: StrategyContext): Uint8Array {
+  return Buffer.concat([
+    Buffer.from('.'),
+    context.rootName,
+    Buffer.from(`.staging-${context.restoreId}`, 'latin1'),
+  ]);
+}
+
+/** What earlier versions called it. Anybody may have made that: only the recorded identity tells. */
+function namelessStagingName(context: StrategyContext): Uint8Array {
   return Buffer.concat([Buffer.from('.'), context.rootName, Buffer.from('.staging')]);
 }
 
@@ -157,9 +169,13 @@ async function discard(context: DiscardContext): Promise<void> {
   await parent.syncLater();
   await sweepTemporaries(parent, { isLive: (operation) => operation !== restoreId, clock: context.clock });
   if (outcome === 'undone') {
-    const found = identityAt(parent, stagingName(context));
-    if (found === undefined || (state !== undefined && !isSame(found, decodeState(state)))) return;
-    await removeTree(parent, stagingName(context), { operation: restoreId });
+    const staged = state === undefined ? undefined : decodeState(state);
+    const names = [stagingName(context), ...(staged === undefined ? [] : [namelessStagingName(context)])];
+    for (const name of names) {
+      const found = identityAt(parent, name);
+      if (found === undefined || (staged !== undefined && !isSame(found, staged))) continue;
+      await removeTree(parent, name, { operation: restoreId });
+    }
     return;
   }
   if (!isSame(identityAt(parent, backupName(context)), rootIdentity)) return;

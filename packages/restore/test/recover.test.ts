@@ -433,6 +433,27 @@ describe('what is planted beside a root', () => {
     expect(existsSync(join(b.base, '.root.staging'))).toBe(true);
   });
 
+  it('is not taken for the new tree of a swap that was cut off before anything was recorded of it', async () => {
+    const b = await interrupted('stage', swap());
+    const staging = readdirSync(b.base).find((name) => name.startsWith('.root.staging-'));
+    expect(staging).toBeDefined();
+    const theirs = join(b.base, '.root.staging');
+    mkdirSync(theirs);
+    writeFileSync(join(theirs, 'letter'), 'theirs');
+    expect((await b.recover()).action).toBe('undone');
+    await clean(b);
+    expect(readFileSync(join(theirs, 'letter'), 'utf8')).toBe('theirs');
+    expect(readdirSync(b.base).sort()).toEqual(['.root.staging', 'root']);
+  });
+
+  it('is removed under the name that earlier versions gave it when it is the recorded tree', async () => {
+    const b = await interrupted('commit', swap());
+    renameSync(b.root, join(b.base, '.root.staging'));
+    expect((await b.recover()).action).toBe('undone');
+    await clean(b);
+    expect(readdirSync(b.base)).toEqual(['root']);
+  });
+
   it('does not stand in for a backup', async () => {
     const b = await interrupted('commit', swap());
     renameSync(b.root, join(b.base, '.root.staging'));

@@ -12,7 +12,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-import { previewRestore, reconcile, swap, WorkspaceRestoreError } from '@holdfast/restore';
+import {
+  previewRestore,
+  type RestoreStrategy,
+  reconcile,
+  swap,
+  WorkspaceRestoreError,
+} from '@holdfast/restore';
 import { describe, expect, it } from 'vitest';
 
 import { type Bench, bench } from './support/bench.js';
@@ -33,6 +39,7 @@ function build(b: Bench): Ref {
 }
 
 const strategy = swap();
+const restoreId = '0123456789abcdef0123456789abcdef';
 
 describe('swap', () => {
   it('leaves exactly the target under the name of the root', async () => {
@@ -82,6 +89,34 @@ describe('swap', () => {
   });
 });
 
+describe('what somebody else makes beside the root while a swap begins', () => {
+  const stages: Readonly<Record<string, RestoreStrategy['stage']>> = {
+    'which then succeeds': (context) => strategy.stage(context),
+    'which then fails': () => Promise.reject(new Error('stop')),
+  };
+  for (const [name, stage] of Object.entries(stages)) {
+    it(`stays, whatever its name suggests, ${name}`, async () => {
+      const b = bench();
+      const ref = build(b);
+      const theirs = join(b.base, '.root.staging');
+      const raced: RestoreStrategy = {
+        ...strategy,
+        stage: async (context) => {
+          mkdirSync(theirs);
+          writeFileSync(join(theirs, 'letter'), 'theirs');
+          await stage(context);
+        },
+      };
+      await b.restore(ref, { strategy: raced }).catch((error: unknown) => {
+        expect(WorkspaceRestoreError.is(error) && error.kind).toBe('materialize-failed');
+      });
+      expect(readFileSync(join(theirs, 'letter'), 'utf8')).toBe('theirs');
+      expect(readdirSync(b.base).sort()).toEqual(['.root.staging', 'root']);
+      expect(b.source.capture(b.root) === ref).toBe(name === 'which then succeeds');
+    });
+  }
+});
+
 describe('where a swap would lose something', () => {
   const reasons: Readonly<Record<string, (b: Bench, ref: Ref) => Parameters<Bench['restore']>[1]>> = {
     'an entry is left alone': (b) => {
@@ -96,8 +131,8 @@ describe('where a swap would lose something', () => {
       return {};
     },
     'something has the name of the staging': (b) => {
-      writeFileSync(join(b.base, '.root.staging'), '');
-      return {};
+      writeFileSync(join(b.base, `.root.staging-${restoreId}`), '');
+      return { restoreId };
     },
   };
 
