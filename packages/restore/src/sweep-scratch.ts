@@ -91,7 +91,7 @@ async function sweepSession(
   const strategies = [...(options.strategies ?? []), reconcile(), swap()];
   const strategy = strategies.find(({ name }) => name === intent.strategy);
   if (strategy === undefined) return false;
-  await opened.settle();
+  await opened.settle(session.dir);
   {
     using work = session.openWork();
     await strategy.discard({

@@ -1,6 +1,8 @@
+import type { FileSystem } from '@holdfast/durable';
 import {
   CrashCounterexampleError,
   exploreCrashes,
+  FaultFileSystem,
   MutantFileSystem,
   type Mutation,
   TracingFileSystem,
@@ -33,13 +35,14 @@ async function dies(mutated: CrashCase): Promise<boolean> {
 function withMutation(
   strategy: CrashCase['strategy'],
   mutation: Mutation,
+  beneath: (fileSystem: FileSystem) => FileSystem = (fileSystem) => fileSystem,
 ): CrashCase & { applied(): number } {
   let mutant: MutantFileSystem | undefined;
   return {
     ...item,
     strategy,
     through: (fileSystem) => {
-      mutant = new MutantFileSystem(fileSystem, mutation);
+      mutant = new MutantFileSystem(beneath(fileSystem), mutation);
       return mutant;
     },
     applied: () => mutant?.applied ?? 0,
@@ -160,6 +163,44 @@ describe('steps in the wrong order', () => {
       const mutated = withMutation(strategies[label], mutation);
       expect(await dies(mutated)).toBe(true);
       expect(mutated.applied()).toBe(1);
+    });
+  }
+});
+
+/** What comes after the thirteen syncs of a restore, the last of which failed. */
+const backwards: readonly (readonly [keyof typeof strategies, string, Mutation])[] = [
+  ['reconcile', 'the new intent is not synced', { kind: 'drop', operation: 'sync', nth: 14 }],
+  ['reconcile', 'the name of the new intent is not synced', { kind: 'drop', operation: 'sync', nth: 15 }],
+  [
+    'reconcile',
+    'the old names are not synced',
+    { kind: 'drop', operation: 'sync', pathEnd: '/root', nth: 2 },
+  ],
+  ['reconcile', 'an old mode is not synced', { kind: 'drop', operation: 'sync', pathEnd: '/root/m', nth: 2 }],
+  ['swap', 'the new intent is not synced', { kind: 'drop', operation: 'sync', nth: 14 }],
+  ['swap', 'the name of the new intent is not synced', { kind: 'drop', operation: 'sync', nth: 15 }],
+  ['swap', 'the old name is not synced', { kind: 'drop', operation: 'sync', pathEnd: '/base', nth: 5 }],
+];
+
+describe('the way back when the outcome cannot be recorded', () => {
+  const fault = { operation: 'sync', pathEnd: '/intent', nth: 2, errno: 'EIO' } as const;
+  const failing = (strategy: CrashCase['strategy'], mutation: Mutation) => ({
+    ...withMutation(strategy, mutation, (fileSystem) => new FaultFileSystem(fileSystem, [fault])),
+    mayFail: true,
+  });
+
+  for (const [label, mistake, mutation] of backwards) {
+    it(`dies in ${label} when ${mistake}`, time, async () => {
+      const mutated = failing(strategies[label], mutation);
+      expect(await dies(mutated)).toBe(true);
+      expect(mutated.applied()).toBe(1);
+    });
+  }
+
+  for (const [label, strategy] of Object.entries(strategies)) {
+    it(`survives in ${label} without a mistake`, time, async () => {
+      const none: Mutation = { kind: 'drop', operation: 'sync', nth: 1_000 };
+      expect(await dies(failing(strategy, none))).toBe(false);
     });
   }
 });

@@ -49,13 +49,22 @@ export class IntentLog implements Disposable {
 
   /** Publishes a new intent: it is there whole, durably, or not at all. Replaces one whose outcome is settled. */
   static async create(dir: Dir, intent: RestoreIntent): Promise<IntentLog> {
-    const record = encodeRecord(encodeIntent(intent));
-    await replaceFile(dir, intentName, record, { mode: 0o600, operation: intent.restoreId });
-    return new IntentLog(
-      dir.openFile(intentName, 'read-write'),
-      { intent, phase: 'intended' },
-      record.length,
-    );
+    return await IntentLog.rewrite(dir, { intent, phase: 'intended' });
+  }
+
+  /**
+   * Publishes an intent anew together with the phases it has reached, in the place of a file that takes nothing any more:
+   * the old file is there or the new one, whole. One step, because an intent without its `committing` says that nothing
+   * was changed, and its undo copies would be removed.
+   */
+  static async rewrite(dir: Dir, history: IntentHistory): Promise<IntentLog> {
+    const records = encodeHistory(history);
+    const room = new Uint8Array(history.phase === 'committing' ? reservedBytes : 0);
+    await replaceFile(dir, intentName, concatBytes([records, room]), {
+      mode: 0o600,
+      operation: history.intent.restoreId,
+    });
+    return new IntentLog(dir.openFile(intentName, 'read-write'), history, records.length);
   }
 
   /**
@@ -83,9 +92,13 @@ export class IntentLog implements Disposable {
     }
   }
 
-  /** Makes durable what was read: whoever wrote it may have died before doing so, and what follows relies on it. */
-  async settle(): Promise<void> {
-    await this.#file.syncLater('content');
+  /**
+   * Makes durable what was read, its name in `dir` too: whoever wrote it may have died before doing so, and what follows
+   * relies on it. Without the name a power loss could bring back the intent that this one replaced.
+   */
+  async settle(dir: Dir): Promise<void> {
+    const outcomes = await Promise.allSettled([this.#file.syncLater('content'), dir.syncLater()]);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   get history(): IntentHistory {
@@ -101,7 +114,7 @@ export class IntentLog implements Disposable {
    */
   notePrepared(): void {
     this.#refuseUnlessNext('prepared');
-    this.#unwritten = encodeRecord(encodePhase('prepared', undefined));
+    this.#unwritten = encodeRecord(encodePhase('prepared'));
     this.#phase = 'prepared';
   }
 
@@ -133,18 +146,13 @@ export class IntentLog implements Disposable {
   }
 }
 
-/** Publishes the intent anew as it was before an append whose outcome nobody knows. */
-export async function rewriteIntent(dir: Dir, history: IntentHistory): Promise<IntentLog> {
-  const log = await IntentLog.create(dir, history.intent);
-  try {
-    if (history.phase === 'intended') return log;
-    log.notePrepared();
-    if (history.committing !== undefined) await log.advance('committing', history.committing);
-    return log;
-  } catch (error) {
-    log.close();
-    throw error;
-  }
+/** The records of an intent that has come so far. */
+function encodeHistory({ intent, phase, committing }: IntentHistory): Uint8Array {
+  const records = [encodeIntent(intent)];
+  if (phase === 'prepared' || committing !== undefined) records.push(encodePhase('prepared'));
+  if (committing !== undefined) records.push(encodePhase('committing', committing));
+  if (phase === 'committed' || phase === 'undone') records.push(encodePhase(phase));
+  return concatBytes(records.map(encodeRecord));
 }
 
 /** @throws RestoreIntentError when the bytes are no intent, or damaged beyond a torn last append. */

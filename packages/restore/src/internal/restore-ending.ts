@@ -1,7 +1,7 @@
 import type { Dir } from '@holdfast/durable';
 
 import { WorkspaceRestoreError } from '../errors.js';
-import { type IntentLog, rewriteIntent } from './intent-log.js';
+import { IntentLog } from './intent-log.js';
 import type { RunState } from './run-state.js';
 import type { ScratchDirectory, SessionScratch } from './session-scratch.js';
 
@@ -28,13 +28,8 @@ export class RestoreEnding {
 
   /** Nothing was changed. Records that and cleans up. Returns the error to throw. */
   async notChanged(failure: unknown, log: IntentLog | undefined): Promise<unknown> {
-    try {
-      await log?.advance('undone');
-    } catch {
-      // Every phase before the first change means the old tree to a recovery; its scratch stays until then.
-      return await this.#aborted(failure, false);
-    }
-    return await this.#aborted(failure, true);
+    // Every phase before the first change means the old tree to a recovery.
+    return await this.#aborted(failure, log === undefined || (await this.#recordUndone(log)));
   }
 
   /**
@@ -50,17 +45,12 @@ export class RestoreEnding {
     } catch (undoError) {
       return this.#stranded(failure, undoError);
     }
-    try {
-      await log.advance('undone');
-    } catch {
-      // The old tree is back, durably; a recovery finds that out again from the copies that it still has.
-      return await this.#aborted(failure, false);
-    }
+    const isRecorded = await this.#recordUndone(log);
     await this.#quietly(() => {
       run.place.reopen();
       return Promise.resolve();
     });
-    return await this.#aborted(failure, true);
+    return await this.#aborted(failure, isRecorded);
   }
 
   /**
@@ -72,9 +62,10 @@ export class RestoreEnding {
     let again: IntentLog;
     try {
       this.#session.reopen();
-      again = await rewriteIntent(this.#session.dir, history);
+      again = await IntentLog.rewrite(this.#session.dir, history);
     } catch (rewriteError) {
-      // The tree is the new one as a whole: either outcome that a recovery may find is right.
+      // The tree is the new one as a whole, and what stands there by now has all undo copies or `committed`: either outcome
+      // that a recovery may find is right.
       return this.#stranded(failure, rewriteError);
     }
     using opened = again;
@@ -95,6 +86,28 @@ export class RestoreEnding {
       this.#session.removeIntent();
       this.#scratch.removeIfEmpty(this.#session.name);
     });
+  }
+
+  /**
+   * Records that the old tree is in place, durably. An append that failed leaves what others may read as `committing`: then
+   * the intent is published anew, or a recovery would undo in a tree that has moved on since. `false` when that fails too:
+   * the scratch stays, and the old tree is found out again from the copies in it.
+   */
+  async #recordUndone(log: IntentLog): Promise<boolean> {
+    try {
+      await log.advance('undone');
+      return true;
+    } catch {
+      // A file whose sync failed takes nothing any more.
+    }
+    try {
+      this.#session.reopen();
+      const anew = await IntentLog.rewrite(this.#session.dir, { ...log.history, phase: 'undone' });
+      anew.close();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   async #aborted(failure: unknown, outcomeDurable: boolean): Promise<unknown> {

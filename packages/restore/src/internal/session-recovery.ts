@@ -67,7 +67,7 @@ export class SessionRecovery {
 
   async #withIntent(session: SessionScratch, log: IntentLog): Promise<RecoveryResult> {
     const { ref, restoreId } = log.intent;
-    await log.settle();
+    await log.settle(session.dir);
     if (log.phase === 'committed') {
       this.#refuseWithoutRoot(log);
       await session.removeWork(restoreId);
