@@ -56,4 +56,4 @@ export {
   temporaryName,
 } from './temporary-name.js';
 export { type WalkEntry, type WalkOptions, type WalkVisitor, walkTree, walkTreeSync } from './walk.js';
-export { diskSync, type WholeSync } from './whole-sync.js';
+export { type DiskSyncOptions, diskSync, type WholeSync } from './whole-sync.js';

@@ -1,4 +1,4 @@
-export { diskSync, type WholeSync } from '@holdfast/durable';
+export { type DiskSyncOptions, diskSync, type WholeSync } from '@holdfast/durable';
 
 export type {
   ApplyOptions,

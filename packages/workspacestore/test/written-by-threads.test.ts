@@ -115,6 +115,23 @@ describe('a tree that other threads write', () => {
     });
   });
 
+  test('is made durable on the disk it is on, whatever its path leads to by then', async () => {
+    const top = temporaryDirectory();
+    const place = path.join(top, 'place');
+    const moved = path.join(top, 'moved');
+    fs.mkdirSync(place);
+    await withStore(blobs, async (store) => {
+      await store.materialize(ref, path.join(place, 'copy'), {
+        onProgress: ({ phase }) => {
+          if (phase !== 'syncing' || fs.existsSync(moved)) return;
+          fs.renameSync(place, moved);
+          fs.symlinkSync('nowhere', place);
+        },
+      });
+    });
+    expect(walk(path.join(moved, 'copy'))).toEqual(walk(root));
+  });
+
   test('is taken away when the disk is full, and comes when there is room', async (context) => {
     const disk = await mountFresh(temporaryDirectory(), 'tmpfs');
     if (typeof disk === 'string') return context.skip(disk);

@@ -15,5 +15,5 @@ export function chooseWholeSync(
   if (options.wholeSync !== undefined) return options.wholeSync === false ? undefined : options.wholeSync;
   if (options.fileSystem !== undefined) return undefined;
   // What works in the root cannot move its parent; a root with scratch inside may be a mount point.
-  return diskSync(placement === 'inside' ? place.path : place.parentPath);
+  return diskSync((placement === 'inside' ? place.root : undefined) ?? place.parent);
 }

@@ -146,14 +146,7 @@ async function materializeAt(
     const staging = stageBeside(parent, context, options.operation, found === 'empty');
     if (staging === undefined) return await buildInside(context, tree, entries, table, path, options);
     try {
-      const result = await build(
-        context,
-        tree,
-        entries,
-        table,
-        { dir: staging.dir, near: dirname(path) },
-        options,
-      );
+      const result = await build(context, tree, entries, table, { dir: staging.dir, near: parent }, options);
       staging.dir.close();
       await publishDirectory(parent, staging.name, name, { contentSynced: true, signal: options.signal });
       return { path, ...result };
@@ -238,7 +231,7 @@ async function buildInside(
     try {
       return {
         path,
-        ...(await build(context, tree, entries, table, { dir: root.dir, near: path }, options)),
+        ...(await build(context, tree, entries, table, { dir: root.dir, near: root.dir }, options)),
       };
     } catch (error) {
       const ours = entries.filter((entry) => !entry.path.includes(0x2f));
@@ -255,8 +248,8 @@ async function build(
   tree: Tree,
   entries: readonly TreeEntry[],
   table: ObjectTable,
-  /** An empty directory, and a path on its file system. */
-  place: { readonly dir: Dir; readonly near: string },
+  /** An empty directory, and one on its file system that stays as it is: the mode of the first may keep everybody out. */
+  place: { readonly dir: Dir; readonly near: Dir },
   options: MaterializeOptions,
 ): Promise<{ bytesWritten: number; modesKept: boolean }> {
   const whole = context.wholeSyncOf(place.near);

@@ -1,6 +1,6 @@
 import { type Clock, type Random, systemClock, systemRandom } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
-import { diskSync, type FileSystem, nodeFileSystem, type WholeSync } from '@holdfast/durable';
+import { type Dir, diskSync, type FileSystem, nodeFileSystem, type WholeSync } from '@holdfast/durable';
 
 import { CollectedError, IntegrityError } from '../errors.js';
 import { completeLimits, defaultLimits, type Limits } from '../limits.js';
@@ -59,7 +59,7 @@ export async function openContext(blobs: Blobs, options: ContextOptions): Promis
   return {
     blobs,
     fileSystem,
-    wholeSyncOf: (path) => chooseWholeSync(options, path),
+    wholeSyncOf: (dir) => chooseWholeSync(options, dir),
     limits,
     clock,
     random,
@@ -76,7 +76,7 @@ export async function openContext(blobs: Blobs, options: ContextOptions): Promis
   };
 }
 
-function chooseWholeSync(options: ContextOptions, path: string): WholeSync | undefined {
+function chooseWholeSync(options: ContextOptions, dir: Dir): WholeSync | undefined {
   if (options.wholeSync !== undefined) return options.wholeSync === false ? undefined : options.wholeSync;
-  return options.fileSystem === undefined ? diskSync(path) : undefined;
+  return options.fileSystem === undefined ? diskSync(dir) : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '@holdfast/base';
 import type { Blobs } from '@holdfast/blobs';
-import type { FileSystem, WholeSync } from '@holdfast/durable';
+import type { Dir, FileSystem, WholeSync } from '@holdfast/durable';
 
 import type { Limits } from '../limits.js';
 import type { Ref } from '../ref.js';
@@ -20,8 +20,8 @@ import type { WriterLog } from './writer-log.js';
 export interface StoreContext {
   readonly blobs: Blobs;
   readonly fileSystem: FileSystem;
-  /** What makes the whole file system that holds a path durable; `undefined` where nothing does. */
-  readonly wholeSyncOf: (path: string) => WholeSync | undefined;
+  /** What makes the whole file system that holds a directory durable; `undefined` where nothing does. */
+  readonly wholeSyncOf: (dir: Dir) => WholeSync | undefined;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly random: Random;
