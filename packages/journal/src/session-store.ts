@@ -9,11 +9,12 @@ import {
 import type { Blobs } from '@holdfast/blobs';
 import type { Lease, LeaseOwner, Leaser } from '@holdfast/lease';
 import { afterReaders } from './internal/after-readers.js';
+import { deleteBodies } from './internal/delete-bodies.js';
 import { guardLedgers } from './internal/guarded-ledgers.js';
 import { parseJsonText } from './internal/json-text.js';
 import { readRefsNote } from './internal/note-keeper.js';
 import { openJournal } from './internal/open-journal.js';
-import { bodyPrefix } from './internal/prepare-record.js';
+
 import { isObject } from './internal/schema.js';
 import { isJournalError } from './journal-error.js';
 import type { JournalCallOptions } from './journal-reading.js';
@@ -227,18 +228,12 @@ export class SessionStore implements AsyncDisposable {
     if (also === undefined && !(await this.#ledgers.exists(id, { signal }))) return;
     const lease = await this.#leaser.acquire(sessionLeaseName(id), { signal });
     try {
-      // Whoever took the lease over meanwhile has a session of this id.
       const ours = async (): Promise<void> => await lease.check({ signal });
       await afterReaders(this.#clock, signal, async () => {
         await ours();
         await this.#ledgers.delete(id, { signal });
       });
-      const keys: string[] = [];
-      for await (const { key } of this.#blobs.list(bodyPrefix(id))) keys.push(key);
-      for (const key of keys) {
-        await ours();
-        await this.#blobs.delete(key);
-      }
+      await deleteBodies(this.#blobs, id, ours);
       if (also === undefined) return;
       await ours();
       await also();
