@@ -97,8 +97,8 @@ export class IntentLog implements Disposable {
    * relies on it. Without the name a power loss could bring back the intent that this one replaced.
    */
   async settle(dir: Dir): Promise<void> {
-    const outcomes = await Promise.allSettled([this.#file.syncLater('content'), dir.syncLater()]);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    await this.#file.syncLater('content');
+    await dir.syncLater();
   }
 
   get history(): IntentHistory {
