@@ -18,8 +18,7 @@ export function testLeaserFaults(runner, engine) {
       await inWorld(engine, async ({ open, wire }) => {
         const proxy = await wire();
         const place = await engine.place();
-        const shortest = engine.shortestTtlMilliseconds;
-        const settings = { ttlMilliseconds: shortest * 3, answerMilliseconds: shortest };
+        const settings = { ttlMilliseconds: engine.shortestTtlMilliseconds * 1.5, answerMilliseconds: 300 };
         const cut = leaserOf(await open(place, { ...settings, port: proxy.port }));
         const other = leaserOf(await open(place, settings));
         const lease = await cut.acquire('name');
