@@ -14,6 +14,26 @@ beforeEach(async () => {
   stack = await world.process();
 });
 
+/** A session with two turns, each of which left its input in `a.txt`. */
+async function afterTwoTurns(mode: 'exclusive' | 'per-session') {
+  const loop = defineLoop({ name: 'agent', turn: async ({ input }) => await Promise.resolve(input) });
+  const rig = defineRig({
+    loops: [loop],
+    sessionStore: stack.sessionStore,
+    workspace: stack.placement(mode),
+    snapshots: { trigger: 'turn-done', priority: 'required' },
+  });
+  const controller = await rig.newSession();
+  const turns: string[] = [];
+  for (const input of ['one', 'two']) {
+    world.write('a.txt', input, rig.rootOf(controller.id));
+    const { outcome, turn } = await controller.submit(input);
+    await outcome;
+    turns.push(turn);
+  }
+  return { controller, rig, turns };
+}
+
 describe('a fork', () => {
   it('begins with the files and the conversation of a point, and goes its own way', async () => {
     const loop = defineLoop({
@@ -64,22 +84,7 @@ describe('a fork', () => {
   });
 
   it('after a rewind begins with the conversation that the rewind left, and after its undo with all of it', async () => {
-    const loop = defineLoop({ name: 'agent', turn: async ({ input }) => await Promise.resolve(input) });
-    const rig = defineRig({
-      loops: [loop],
-      sessionStore: stack.sessionStore,
-      workspace: stack.placement('per-session'),
-      snapshots: { trigger: 'turn-done', priority: 'required' },
-    });
-    const controller = await rig.newSession();
-    const root = rig.rootOf(controller.id) as string;
-    const turns: string[] = [];
-    for (const input of ['one', 'two']) {
-      world.write('a.txt', input, root);
-      const { outcome, turn } = await controller.submit(input);
-      await outcome;
-      turns.push(turn);
-    }
+    const { controller, rig, turns } = await afterTwoTurns('per-session');
     const begun = async (at?: string): Promise<[string, number]> => {
       const fork = await controller.fork({ at });
       const text = world.read('a.txt', rig.rootOf(fork.id) as string);
@@ -103,21 +108,7 @@ describe('a fork', () => {
   });
 
   it('of a session that nobody has begins under the placement of the rig that makes it', async () => {
-    const loop = defineLoop({ name: 'agent', turn: async ({ input }) => await Promise.resolve(input) });
-    const rig = defineRig({
-      loops: [loop],
-      sessionStore: stack.sessionStore,
-      workspace: stack.placement('exclusive'),
-      snapshots: { trigger: 'turn-done', priority: 'required' },
-    });
-    const controller = await rig.newSession();
-    const turns: string[] = [];
-    for (const input of ['one', 'two']) {
-      world.write('a.txt', input);
-      const { outcome, turn } = await controller.submit(input);
-      await outcome;
-      turns.push(turn);
-    }
+    const { controller, rig, turns } = await afterTwoTurns('exclusive');
     const { id } = controller;
     await controller.shutdown();
     const others = rigOf(stack, 'per-session');
